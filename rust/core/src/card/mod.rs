@@ -1,0 +1,5 @@
+//! Model deployment cards.
+
+/// A decoded card.
+#[derive(Debug)]
+pub struct ModelCard;
