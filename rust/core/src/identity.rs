@@ -204,10 +204,7 @@ mod tests {
             worker_type: WorkerType::Prefill,
         };
         assert_eq!(key.key_text(), r#"["ns2","backend","generate","chat|prefill","prefill"]"#);
-        assert_eq!(
-            key.to_string(),
-            r#"["m\"é","[\"ns2\",\"backend\",\"generate\",\"chat|prefill\",\"prefill\"]"]"#
-        );
+        assert_eq!(key.to_string(), r#"["m\"é","[\"ns2\",\"backend\",\"generate\",\"chat|prefill\",\"prefill\"]"]"#);
     }
 
     #[test]
