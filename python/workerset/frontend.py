@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 import weakref
@@ -21,6 +20,7 @@ from workerset._native import (
     Withdraw,
 )
 from workerset._threaded import ThreadedFrontend
+from workerset._waiting import wait_set
 from workerset.discovery.base import SourceReporting
 from workerset.errors import (
     ConfigError,
@@ -189,8 +189,7 @@ class Frontend:
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0:
                 raise failure
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(changed.wait(), left)
+            await wait_set(changed, left)
 
     def inventory(self) -> Inventory:
         """A picture of everything. Takes the controller's lock: while a large batch is applied it waits for it."""
@@ -325,8 +324,7 @@ class Frontend:
             wait = due - time.monotonic()
             if wait > 0:
                 self._rescheduled.clear()
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._rescheduled.wait(), wait)
+                await wait_set(self._rescheduled, wait)
                 continue
             async with self._lock:
                 last = time.monotonic()

@@ -64,7 +64,8 @@ def describe(notice: Notice) -> str:  # noqa: C901, PLR0911  # one case a notice
             return (
                 f"rejected {_count(notice.members, 'worker')} of model {notice.model!r}: their cards differ from the "
                 f"incumbent's in {differs}; worker_set={notice.worker_set} "
-                f"incumbent_checksum={notice.incumbent_checksum} rejected_checksum={notice.rejected_checksum} instance={notice.instance}"
+                f"incumbent_checksum={notice.incumbent_checksum} "
+                f"rejected_checksum={notice.rejected_checksum} instance={notice.instance}"
             )
         case RecordRefused():
             return f"refused the record {notice.key}: {notice.reason}"

@@ -1,4 +1,4 @@
-"""What the demo tells. Each step acts on the file store, waits for the controller, checks it, then says what happened."""
+"""What the demo tells. Each step acts on the file store, waits, checks the controller, then says what happened."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Story:
         self._tell(
             "4. Succession",
             "Workers 1a, 1b and 1c shut down. Only now is it the turn of the cohort that has waited longest, 2a to 2c, "
-            f"before 3a with kv_cache_block_size {_THIRD}. It gets a fresh build, generation 2, and this build is slow. "
+            f"before 3a with kv_cache_block_size {_THIRD}. It gets a fresh build, generation 2, and this one is slow. "
             "Meanwhile the model is known and not ready, never unknown.",
         )
         return retired
@@ -154,8 +154,8 @@ class Story:
         self._tell(
             "5. A late build is fenced",
             "Before the slow build ends, 2a, 2b and 2c leave as well. 3a takes over and is built as generation 3; a "
-            "client that was waiting gets its route at once. Then generation 2 reports success after all: its checksum and "
-            f"generation are not the selected ones any more, so its pipeline is dropped unused.\n{_counts(served)}",
+            "client that was waiting gets its route at once. Then generation 2 reports success after all: its checksum "
+            f"and generation are not the selected ones any more, so its pipeline is dropped unused.\n{_counts(served)}",
         )
 
     def _retired_binding(self, retired: Hop) -> None:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workerset._waiting import wait_set
 from workerset.discovery._file_store import is_temporary
 from workerset.errors import ConfigError
 
@@ -56,12 +57,9 @@ class FolderWatcher:
         self._pending.clear()
         return taken
 
-    async def changed(self, timeout: float) -> None:
+    async def changed(self, seconds: float) -> None:
         """Wait for a change, for `wake`, or for so many seconds."""
-        try:
-            await asyncio.wait_for(self._changed.wait(), timeout)
-        except asyncio.TimeoutError:
-            return
+        await wait_set(self._changed, seconds)
         self._changed.clear()
 
     def wake(self) -> None:
