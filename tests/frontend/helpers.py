@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from tests.discovery.records import worker
 from workerset import BuildSpec, Reset
-from workerset.discovery import MemoryDiscovery
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from workerset import Event
+    from workerset.discovery import MemoryDiscovery
     from workerset.frontend import Frontend
 
 PATIENCE = 20.0
 
 
-def put(source: MemoryDiscovery, *instance_ids: int, card: dict[str, Any] | None = None, **where: str) -> None:
+def put(source: MemoryDiscovery, *instance_ids: int, card: dict[str, Any] | None = None, **where: Any) -> None:
     """Register workers."""
     for instance_id in instance_ids:
         for path, value in worker(instance_id, card, **where).items():
             source.put(path, value)
 
 
-def remove(source: MemoryDiscovery, *instance_ids: int, **where: str) -> None:
+def remove(source: MemoryDiscovery, *instance_ids: int, **where: Any) -> None:
     """Take workers away."""
     for instance_id in instance_ids:
         for path in worker(instance_id, **where):
@@ -62,17 +62,22 @@ class Workshop:
     async def build(self, spec: BuildSpec) -> str:
         self.specs.append(spec)
         gate = self.gates.get(spec.generation)
-        while gate is not None and not gate.is_set():
-            try:
-                await gate.wait()
-            except asyncio.CancelledError:
-                self.cancelled.append(spec.generation)
-                if not self.deaf:
-                    raise
+        if gate is not None:
+            await self._listen(asyncio.ensure_future(gate.wait()), spec.generation)
         failure = self.failures.get(spec.generation)
         if failure is not None:
             raise failure
         return f"pipeline {spec.generation}"
+
+    async def _listen(self, waiting: asyncio.Future[Any], generation: int) -> None:
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            self.cancelled.append(generation)
+            if not self.deaf:
+                waiting.cancel()
+                raise
+            await self._listen(waiting, generation)
 
     def close(self, pipeline: object) -> None:
         self.dropped.append(pipeline)

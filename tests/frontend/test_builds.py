@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.discovery.records import card
-from tests.frontend.helpers import Workshop, put, remove, until
+from tests.frontend.helpers import PATIENCE, Workshop, put, remove, until
 from workerset import AdmissionConfig, BuildBlocked, BuildCommitted, BuildRetry, BuildSpec
 from workerset.discovery import MemoryDiscovery
 from workerset.frontend import Frontend
@@ -202,9 +202,10 @@ async def test_closing_does_not_wait_for_ever_for_a_deaf_build(
     async with Frontend(source, build=workshop.build, close=workshop.close) as frontend:
         await until(frontend, lambda: len(workshop.specs) == 1)
     assert "1 builds ignore their cancellation" in caplog.text
+    closed = asyncio.Event()
+    monkeypatch.setattr(frontend._builds, "_close", lambda _pipeline: closed.set())
     gate.set()
-    while workshop.dropped != ["pipeline 1"]:
-        await asyncio.sleep(0)
+    await asyncio.wait_for(closed.wait(), PATIENCE)
 
 
 async def test_a_slow_reader_is_told_how_much_it_missed() -> None:
