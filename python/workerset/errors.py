@@ -23,7 +23,8 @@ later without a change by its caller. All of them pickle with their attributes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from ._native import WorkerSetEntry
@@ -105,14 +106,21 @@ class ControllerClosed(WorkerSetError, RuntimeError):
 
 
 class RoutingError(WorkerSetError):
-    """Base of what ``route()`` and picks raise.
+    """Base of what ``route()`` and picks raise. Raised itself by a pick on a hop whose router mode is ``direct``: there the caller
+    chooses, with ``pick_direct``. Caused by the world, except then; see the classes for whether a retry helps.
 
     Attributes:
         model: the name that was asked for, or the model of the hop.
     """
 
     caused_by = "world"
-    model: str
+
+    def __init__(self, model: str, *args: object) -> None:
+        super().__init__(model, *args)
+        self.model = model
+
+    def __str__(self) -> str:
+        return ": ".join(str(part) for part in self.args)
 
 
 class ModelNotFound(RoutingError, LookupError):
@@ -126,7 +134,6 @@ class ModelNotFound(RoutingError, LookupError):
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
-        self.model = model
 
     def __str__(self) -> str:
         return f"no model, alias or adapter is named {self.model!r}"
@@ -136,30 +143,46 @@ class NotReady(RoutingError):
     """The model is known and cannot serve a request now. Caused by the world; a retry helps.
 
     Attributes:
-        model: the name that was asked for, or the model of the hop.
+        model: the model that the asked name stands for, or the model of the hop.
         reasons: why, a sentence each; never empty.
-        worker_sets: the inventory entries of that model, in inventory order; may be empty.
     """
 
     retryable = True
 
-    def __init__(self, model: str, reasons: tuple[str, ...], worker_sets: tuple[WorkerSetEntry, ...] = ()) -> None:
-        super().__init__(model, reasons, worker_sets)
-        self.model = model
+    def __init__(
+        self,
+        model: str,
+        reasons: tuple[str, ...],
+        worker_sets: tuple[WorkerSetEntry, ...] | Callable[[str], tuple[WorkerSetEntry, ...]] = (),
+    ) -> None:
+        super().__init__(model, reasons)
         self.reasons = reasons
-        self.worker_sets = worker_sets
+        self._worker_sets = worker_sets
+
+    @property
+    def worker_sets(self) -> tuple[WorkerSetEntry, ...]:
+        """The inventory entries of that model, in inventory order; empty when nothing of it is registered, and for hops.
+
+        ``route()`` never waits for the controller, so they are taken when this is first read, which costs an inventory.
+        """
+        if callable(self._worker_sets):
+            self._worker_sets = self._worker_sets(self.model)
+        return self._worker_sets
 
     def __str__(self) -> str:
         return f"model {self.model!r} is not ready: {'; '.join(self.reasons)}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model, self.reasons), {**vars(self), "_worker_sets": self.worker_sets}
+
 
 class NoRoutableWorkers(NotReady):
-    """The hop is live and none of its workers can take a request. Caused by the world; a retry helps.
+    """The hop is live and none of its workers can take the request. Caused by the world; a retry helps.
 
     Attributes:
         admitted: workers of the incumbent cohort, a count.
         discovered: how many of them have an endpoint record.
-        routable: how many of those are neither inhibited nor excluded; 0, except for an explicit choice that is not among them.
+        routable: how many of those are not inhibited; not 0 where all of them were excluded, or the chosen one is not among them.
         next_release: when the next inhibition ends, in seconds of the controller's clock; None if none is running.
     """
 
@@ -167,7 +190,7 @@ class NoRoutableWorkers(NotReady):
         self,
         model: str,
         reasons: tuple[str, ...],
-        worker_sets: tuple[WorkerSetEntry, ...] = (),
+        worker_sets: tuple[WorkerSetEntry, ...] | Callable[[str], tuple[WorkerSetEntry, ...]] = (),
         *,
         admitted: int = 0,
         discovered: int = 0,
@@ -197,7 +220,6 @@ class BindingRetired(RoutingError):
 
     def __init__(self, model: str, generation: int) -> None:
         super().__init__(model, generation)
-        self.model = model
         self.generation = generation
 
     def __str__(self) -> str:

@@ -35,7 +35,8 @@ impl ModelCard {
     fn from_json(raw: Raw, profile: &str, router_policy_files: PolicyFiles) -> PyResult<Self> {
         guarded(|| {
             let ProfileName(profile) = ProfileName::parse("profile", profile)?;
-            let card = core::ModelCard::from_text(raw.as_bytes(), profile, &router_policy_files.0).map_err(error::card)?;
+            let card =
+                core::ModelCard::from_text(raw.as_bytes(), profile, &router_policy_files.0).map_err(error::card)?;
             Ok(Self::new(Arc::new(card)))
         })
     }

@@ -71,10 +71,6 @@ record! {
 }
 
 impl BuildToken {
-    pub(crate) fn model(&self) -> &str {
-        &self.model
-    }
-
     pub(crate) fn from_core(token: &workerset_core::BuildToken) -> Self {
         Self {
             model: token.worker_set.model.clone(),
@@ -101,7 +97,9 @@ pub(crate) fn command(py: Python<'_>, command: workerset_core::Command) -> PyRes
 
     let token = |token| Ref::new(py, BuildToken::from_core(&token));
     Ok(match command {
-        Command::StartBuild(spec) => Bound::new(py, StartBuild { spec: Ref::new(py, build_spec(py, spec)?)? })?.into_any(),
+        Command::StartBuild(spec) => {
+            Bound::new(py, StartBuild { spec: Ref::new(py, build_spec(py, spec)?)? })?.into_any()
+        }
         Command::CancelBuild(build) => Bound::new(py, CancelBuild { token: token(build)? })?.into_any(),
         Command::Withdraw(build) => Bound::new(py, Withdraw { token: token(build)? })?.into_any(),
     })

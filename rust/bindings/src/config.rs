@@ -18,25 +18,25 @@ record! {
     /// Everything that a controller is told when it is made.
     AdmissionConfig {
         /// The release whose checksum is computed.
-        checksum_profile: ProfileName = (ProfileName(Profile::V1_6)),
+        checksum_profile: ProfileName => ProfileName(Profile::V1_6),
         /// How many builds run at once.
         max_concurrent_builds: i64 = 8,
         /// Which namespaces are looked at.
-        namespaces: Filter = (Filter(NamespaceFilter::All)),
+        namespaces: Filter => Filter(NamespaceFilter::All),
         /// How long an incumbent may be unreachable before it counts as absent.
         unreachable_grace: Option<Seconds> = None,
         /// How long `report_down` takes a worker out.
-        inhibit_seconds: Seconds = (Seconds(5.0)),
+        inhibit_seconds: Seconds => Seconds(5.0),
         /// How long a model whose last worker left stays known.
-        linger_seconds: Seconds = (Seconds(60.0)),
+        linger_seconds: Seconds => Seconds(60.0),
         /// Overwrites the tokenizer backend of every card.
         tokenizer_backend: Option<String> = None,
         /// Overwrites the tokenizer fallback of every card.
         tokenizer_fallback: Option<bool> = None,
         /// Which router policy files cards may name.
-        router_policy_files: PolicyFiles = (PolicyFiles(RouterPolicyFiles::Refuse)),
+        router_policy_files: PolicyFiles => PolicyFiles(RouterPolicyFiles::Refuse),
         /// The router mode where the selected card advertises none.
-        default_router_mode: Mode = (Mode(RouterMode::RoundRobin)),
+        default_router_mode: Mode => Mode(RouterMode::RoundRobin),
     }
     by_name *;
     signature "(*, checksum_profile='1.6', max_concurrent_builds=8, namespaces=..., unreachable_grace=None, \
@@ -66,7 +66,8 @@ impl AdmissionConfig {
         if self.unreachable_grace.is_some() {
             return Err(error::config("unreachable_grace", "this release offers None only".into()));
         }
-        for (field, seconds) in [("inhibit_seconds", self.inhibit_seconds.0), ("linger_seconds", self.linger_seconds.0)] {
+        for (field, seconds) in [("inhibit_seconds", self.inhibit_seconds.0), ("linger_seconds", self.linger_seconds.0)]
+        {
             if !(0.0..=MAX_SECONDS).contains(&seconds) {
                 return Err(error::config(field, format!("{seconds} is not from 0 to {MAX_SECONDS} seconds")));
             }
@@ -76,9 +77,10 @@ impl AdmissionConfig {
 
     fn builds(&self) -> PyResult<usize> {
         let builds = self.max_concurrent_builds;
-        usize::try_from(builds).ok().filter(|builds| (1..=MAX_BUILDS).contains(builds)).ok_or_else(|| {
-            error::config("max_concurrent_builds", format!("{builds} is not from 1 to {MAX_BUILDS}"))
-        })
+        usize::try_from(builds)
+            .ok()
+            .filter(|builds| (1..=MAX_BUILDS).contains(builds))
+            .ok_or_else(|| error::config("max_concurrent_builds", format!("{builds} is not from 1 to {MAX_BUILDS}")))
     }
 }
 
@@ -141,7 +143,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PolicyFiles {
             let paths = object.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?;
             return Ok(Self(RouterPolicyFiles::Paths(paths)));
         }
-        Err(PyTypeError::new_err(format!("expected \"refuse\", \"accept\" or a set, not {}", object.get_type().name()?)))
+        Err(PyTypeError::new_err(format!(
+            "expected \"refuse\", \"accept\" or a set, not {}",
+            object.get_type().name()?
+        )))
     }
 }
 
@@ -177,7 +182,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Mode {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name = object.cast::<PyString>()?.to_str()?;
+        let name = object.cast::<PyString>()?;
+        let name = name.to_str()?;
         RouterMode::from_name(name)
             .map(Self)
             .ok_or_else(|| error::config("default_router_mode", format!("{:?} is no router mode", abridged(name))))

@@ -8,9 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
-use workerset_core::admission::{Controller, Output, SourceState};
-use workerset_core::record::Decoder;
 use workerset_core::routing::{RouteError, RouteTable};
+use workerset_core::{Controller, Decoder, Output, SourceState};
 
 use crate::command::{BuildToken, command};
 use crate::config::AdmissionConfig;
@@ -53,7 +52,12 @@ impl AdmissionController {
 
     /// Take events, in their order, as one step.
     #[pyo3(signature = (events, *, now))]
-    fn apply(&self, py: Python<'_>, #[pyo3(from_py_with = events)] events: (Vec<workerset_core::Event>, usize), now: Now) -> PyResult<()> {
+    fn apply(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = events)] events: (Vec<workerset_core::Event>, usize),
+        now: Now,
+    ) -> PyResult<()> {
         self.entry(py, || {
             self.check_open()?;
             let (events, records) = events;
@@ -156,18 +160,13 @@ impl AdmissionController {
 
     /// One consistent view for a request.
     #[pyo3(signature = (model, model_type = None, namespace = None))]
-    fn route(
-        slf: &Bound<'_, Self>,
-        model: &str,
-        model_type: Option<&str>,
-        namespace: Option<&str>,
-    ) -> PyResult<Route> {
+    fn route(slf: &Bound<'_, Self>, model: &str, model_type: Option<&str>, namespace: Option<&str>) -> PyResult<Route> {
         let controller = slf.get();
         controller.entry(slf.py(), || {
             controller.routes.route(model, model_type, namespace, random()).map(Route).map_err(|failed| match failed {
                 RouteError::NotFound => error::model_not_found(model),
                 RouteError::NotReady { model, reasons } => match slf.getattr("_worker_sets") {
-                    Ok(worker_sets) => error::not_ready(model, reasons, worker_sets.unbind()),
+                    Ok(worker_sets) => error::not_ready(slf.py(), model, reasons, worker_sets.unbind()),
                     Err(error) => error,
                 },
                 RouteError::Closed => error::controller_closed(),
@@ -201,7 +200,16 @@ impl AdmissionController {
         self.entry(py, || {
             // A time that is in the past for every clock lets nothing fall due.
             let inventory = self.take_inventory(py, f64::NEG_INFINITY)?;
-            PyTuple::new(py, inventory.worker_sets.0.iter().filter(|set| set.model == model).map(|set| set.0.bind(py)).collect::<Vec<_>>())
+            PyTuple::new(
+                py,
+                inventory
+                    .worker_sets
+                    .0
+                    .iter()
+                    .filter(|set| set.model == model)
+                    .map(|set| set.0.bind(py))
+                    .collect::<Vec<_>>(),
+            )
         })
     }
 }
@@ -270,7 +278,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name = object.cast::<PyString>()?.to_str()?;
+        let name = object.cast::<PyString>()?;
+        let name = name.to_str()?;
         [SourceState::Live, SourceState::Lost, SourceState::Ended]
             .into_iter()
             .find(|state| state.as_str() == name)

@@ -190,7 +190,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Checksum {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let text = object.cast::<PyString>()?.to_str()?;
+        let text = object.cast::<PyString>()?;
+        let text = text.to_str()?;
         checksum(text).map(Self).ok_or_else(|| {
             PyValueError::new_err(format!("a checksum is 64 lower-case hex digits, not {:?}", abridged(text)))
         })
@@ -237,12 +238,6 @@ impl Field for Role {
 /// A set's key, shared with the core: the Python object is made when the attribute is read. `to_dict()` shows its `str()`.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Key(pub(crate) Arc<workerset_core::WorkerSetKey>);
-
-impl Key {
-    pub(crate) fn model(&self) -> &str {
-        &self.0.model
-    }
-}
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Key {
     type Error = PyErr;

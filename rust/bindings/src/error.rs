@@ -74,7 +74,13 @@ pub(crate) fn direct_only(model: &str) -> PyErr {
 }
 
 /// `routable`: how many workers are, none of which may be picked.
-pub(crate) fn no_routable_workers(py: Python<'_>, model: &str, reason: String, admitted: usize, routable: usize) -> PyErr {
+pub(crate) fn no_routable_workers(
+    py: Python<'_>,
+    model: &str,
+    reason: String,
+    admitted: usize,
+    routable: usize,
+) -> PyErr {
     let raise = || {
         let counts = PyDict::new(py);
         counts.set_item("admitted", admitted)?;

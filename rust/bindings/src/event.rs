@@ -41,7 +41,7 @@ record! {
         /// The revision at which the listing was taken, at the latest.
         as_of: u64,
         /// Start of all paths that the listing covers; empty for everything.
-        prefix: String = (String::new()),
+        prefix: String => String::new(),
     }
     signature "(entries, as_of, prefix='')";
 }

@@ -14,7 +14,6 @@ use crate::record::{self, record};
 
 record! {
     /// Identity of a `WorkerSet`.
-    #[pyo3(ord)]
     WorkerSetKey {
         /// Display name of the model.
         model: String,
@@ -29,6 +28,7 @@ record! {
         /// Effective role.
         worker_type: Role,
     }
+    ordered WorkerSetKey::order;
     methods {
         /// Dynamo's key text.
         #[getter]
@@ -43,6 +43,11 @@ record! {
 }
 
 impl WorkerSetKey {
+    /// The order of inventories: by model, then by key text.
+    fn order(&self, other: &Self) -> Ordering {
+        self.model.cmp(&other.model).then_with(|| self.key_text().cmp(&other.key_text()))
+    }
+
     pub(crate) fn from_core(key: &workerset_core::WorkerSetKey) -> Self {
         Self {
             model: key.model.clone(),
@@ -65,13 +70,6 @@ impl WorkerSetKey {
             model_types: self.model_types.clone(),
             worker_type: self.worker_type.0,
         })
-    }
-}
-
-/// The order of inventories: by model, then by key text.
-impl PartialOrd for WorkerSetKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.model.cmp(&other.model).then_with(|| self.key_text().cmp(&other.key_text())))
     }
 }
 

@@ -176,11 +176,11 @@ record! {
 
 /// `model` stands beside the field that implies it; the two must agree.
 macro_rules! check_model {
-    ($($name:ident: $source:ident),*) => {
+    ($($name:ident: $source:ident $(. $part:tt)+),*) => {
         $(
             impl $name {
                 fn check(&self) -> PyResult<()> {
-                    if self.model != self.$source.model() {
+                    if self.model != self.$source$(.$part)+ {
                         return Err(PyValueError::new_err(concat!("model is not the ", stringify!($source), "'s")));
                     }
                     Ok(())
@@ -191,35 +191,30 @@ macro_rules! check_model {
 }
 
 check_model!(
-    CohortRejected: worker_set,
-    InPlaceChangeRefused: worker_set,
-    BuildCommitted: token,
-    BuildRetry: token,
-    BuildBlocked: token,
-    MembersChanged: worker_set,
-    Succession: worker_set
+    CohortRejected: worker_set.0.model,
+    InPlaceChangeRefused: worker_set.0.model,
+    BuildCommitted: token.model,
+    BuildRetry: token.model,
+    BuildBlocked: token.model,
+    MembersChanged: worker_set.0.model,
+    Succession: worker_set.0.model
 );
 
 /// The Python object of a notice.
 pub(crate) fn notice(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
     match notice {
-        Notice::CohortRejected {
-            worker_set,
-            incumbent_checksum,
-            rejected_checksum,
-            instance,
-            members,
-            differs,
-        } => CohortRejected {
-            model: worker_set.model.clone(),
-            worker_set: Key(worker_set),
-            incumbent_checksum: Checksum(incumbent_checksum),
-            rejected_checksum: Checksum(rejected_checksum),
-            instance,
-            members,
-            differs: Items(differs),
+        Notice::CohortRejected { worker_set, incumbent_checksum, rejected_checksum, instance, members, differs } => {
+            CohortRejected {
+                model: worker_set.model.clone(),
+                worker_set: Key(worker_set),
+                incumbent_checksum: Checksum(incumbent_checksum),
+                rejected_checksum: Checksum(rejected_checksum),
+                instance,
+                members,
+                differs: Items(differs),
+            }
+            .into_bound_py_any(py)
         }
-        .into_bound_py_any(py),
         Notice::RecordRefused { key, reason } => RecordRefused { key, reason }.into_bound_py_any(py),
         Notice::InPlaceChangeRefused { key, worker_set, stored_checksum, refused_checksum, reason } => {
             InPlaceChangeRefused {

@@ -16,7 +16,7 @@ record! {
         /// Workers that serve now, a count.
         live: usize,
         /// Alternatives of worker types, one of which must be wholly present.
-        needs: Items<Items<Role>> = (Items(Vec::new())),
+        needs: Items<Items<Role>> => Items(Vec::new()),
     }
     signature "(worker_type, live, needs=())";
 }

@@ -1,10 +1,17 @@
 //! The one shape of all value classes: frozen, compared by value, hashable, matchable, picklable, printable as plain data.
 
+use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyNotImplemented, PyTuple};
+use pyo3::{IntoPyObjectExt, PyClass};
 
 /// What [`record!`] knows about a class.
-pub(crate) trait Record: PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync {
+pub(crate) trait Record:
+    Hash + PartialEq + Sync + PyClass<Frozen = pyo3::pyclass::boolean_struct::True>
+{
     /// The fields, in the order of the constructor.
     const FIELDS: &'static [&'static str];
     /// Whether the constructor takes its fields by name only.
@@ -18,8 +25,11 @@ pub(crate) trait Record: PyClass<Frozen = pyo3::pyclass::boolean_struct::True> +
     /// Values of the fields as data that `json.dumps` takes.
     fn plain_values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>>;
 
-    /// Value of the field that only equality, hash and pickle see.
-    fn hidden<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>>;
+    /// Where the record stands beside another, if the class has an order.
+    fn order(&self, other: &Self) -> Option<Ordering>;
+
+    /// Value of the field, if any, that only equality, hash and pickle see.
+    fn hidden<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>>;
 }
 
 /// The record as data that `json.dumps` takes.
@@ -48,6 +58,24 @@ pub(crate) fn repr<T: Record>(record: &T, py: Python<'_>) -> PyResult<String> {
     Ok(text)
 }
 
+/// `==` and, where the class has an order, `<` and the like; only with records of the same class.
+pub(crate) fn compare<T: Record>(record: &T, other: &Bound<'_, PyAny>, comparison: CompareOp) -> PyResult<Py<PyAny>> {
+    let py = other.py();
+    let answer = other.cast::<T>().ok().and_then(|other| match comparison {
+        CompareOp::Eq => Some(record == other.get()),
+        CompareOp::Ne => Some(record != other.get()),
+        _ => record.order(other.get()).map(|order| comparison.matches(order)),
+    });
+    answer.map_or_else(|| PyNotImplemented::get(py).into_py_any(py), |answer| answer.into_py_any(py))
+}
+
+/// Equal for equal records.
+pub(crate) fn hash<T: Record>(record: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    record.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// What pickle needs to call the constructor again.
 pub(crate) fn reduce<'py, T: Record>(record: &T, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
     let class = T::type_object(py);
@@ -67,9 +95,11 @@ pub(crate) fn reduce<'py, T: Record>(record: &T, py: Python<'py>) -> PyResult<Bo
 /// Defines a value class from its fields, whose types are [`crate::convert::Field`]s.
 ///
 /// The fields are, in order, the constructor's parameters, the read-only attributes, the match arguments and the keys of
-/// `to_dict()`. `Name["kind"]` puts the class name under that key. Clauses, all optional, in this order:
+/// `to_dict()`. `Name["kind"]` puts the class name under that key. A literal default is written `= 0`, a computed one
+/// `=> Vec::new()`. Clauses, all optional, in this order:
 /// - `by_name *;` the constructor takes its fields by name only
 /// - `signature "...";` spells the constructor for `inspect`, where a default is not a literal
+/// - `ordered path;` a function that orders two records
 /// - `hidden name: type = default;` a last constructor parameter that only equality, hash and pickle see
 /// - `check path;` a function that refuses fields which contradict each other
 /// - `methods { ... }` further Python methods
@@ -77,26 +107,28 @@ macro_rules! record {
     (
         $(#[$meta:meta])*
         $name:ident $([$tag:literal])? {
-            $( $(#[doc = $doc:literal])* $field:ident: $type:ty $(= $default:tt)?, )*
+            $( $(#[doc = $doc:literal])* $field:ident: $type:ty $(= $default:tt)? $(=> $computed:expr)?, )*
         }
         $(by_name $star:tt;)?
         $(signature $signature:literal;)?
+        $(ordered $order:path;)?
         $(hidden $hidden:ident: $hidden_type:ty = $hidden_default:tt;)?
         $(check $check:path;)?
         $(methods { $($methods:tt)* })?
     ) => {
         $(#[$meta])*
-        #[pyo3::pyclass(module = "workerset._native", frozen, eq, hash)]
+        #[pyo3::pyclass(module = "workerset._native", frozen)]
         #[derive(Hash, PartialEq)]
         pub(crate) struct $name {
             $( $(#[doc = $doc])* pub(crate) $field: $type, )*
             $( pub(crate) $hidden: $hidden_type, )?
         }
 
+        #[allow(unused_variables, reason = "a record may have no field")]
         impl $crate::record::Record for $name {
             const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
-            const BY_NAME: bool = ![$(stringify!($star))?].is_empty();
-            const TAG: Option<&'static str> = [$($tag)?].first().copied();
+            const BY_NAME: bool = !<[&str]>::is_empty(&[$(stringify!($star))?]);
+            const TAG: Option<&'static str> = <[&str]>::first(&[$($tag)?]).copied();
 
             fn values<'py>(&self, py: pyo3::Python<'py>) -> pyo3::PyResult<Vec<pyo3::Bound<'py, pyo3::PyAny>>> {
                 Ok(vec![$($crate::convert::Field::attribute(&self.$field, py)?),*])
@@ -106,17 +138,20 @@ macro_rules! record {
                 Ok(vec![$($crate::convert::Field::plain(&self.$field, py)?),*])
             }
 
-            fn hidden<'py>(&self, py: pyo3::Python<'py>) -> pyo3::PyResult<Option<pyo3::Bound<'py, pyo3::PyAny>>> {
-                $( return $crate::convert::Field::attribute(&self.$hidden, py).map(Some); )?
-                #[allow(unreachable_code, reason = "reached where the record has no hidden field")]
-                Ok(None)
+            fn order(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                let orders: &[fn(&Self, &Self) -> std::cmp::Ordering] = &[$($order)?];
+                orders.first().map(|order| order(self, other))
+            }
+
+            fn hidden<'py>(&self, py: pyo3::Python<'py>) -> pyo3::PyResult<Vec<pyo3::Bound<'py, pyo3::PyAny>>> {
+                Ok(vec![$($crate::convert::Field::attribute(&self.$hidden, py)?)?])
             }
         }
 
         #[pyo3::pymethods]
         impl $name {
             #[new]
-            #[pyo3(signature = ($($star,)? $($field $(= $default)?,)* $($hidden = $hidden_default)?)
+            #[pyo3(signature = ($($star,)? $($field $(= $default)? $(= $computed)?,)* $($hidden = $hidden_default)?)
                 $(, text_signature = $signature)?)]
             #[allow(clippy::too_many_arguments, reason = "one a field")]
             #[allow(clippy::unnecessary_wraps, reason = "only some records have a check")]
@@ -139,6 +174,18 @@ macro_rules! record {
             /// The record as data that `json.dumps` takes.
             fn to_dict<'py>(&self, py: pyo3::Python<'py>) -> pyo3::PyResult<pyo3::Bound<'py, pyo3::types::PyDict>> {
                 $crate::error::guarded(|| $crate::record::plain(self, py))
+            }
+
+            fn __richcmp__(
+                &self,
+                other: &pyo3::Bound<'_, pyo3::PyAny>,
+                comparison: pyo3::basic::CompareOp,
+            ) -> pyo3::PyResult<pyo3::Py<pyo3::PyAny>> {
+                $crate::error::guarded(|| $crate::record::compare(self, other, comparison))
+            }
+
+            fn __hash__(&self) -> u64 {
+                $crate::record::hash(self)
             }
 
             fn __repr__(&self, py: pyo3::Python<'_>) -> pyo3::PyResult<String> {

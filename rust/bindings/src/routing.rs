@@ -88,26 +88,26 @@ pub(crate) struct Hop(Arc<core::Hop>);
 #[pymethods]
 impl Hop {
     /// One id, by the hop's router mode.
-    fn pick(&self) -> PyResult<u64> {
-        guarded(|| self.0.pick(random()).map_err(|error| self.failed(error)))
+    fn pick(&self, py: Python<'_>) -> PyResult<u64> {
+        guarded(|| self.0.pick(random()).map_err(|error| self.failed(py, error)))
     }
 
     /// One id that is not among these.
-    fn pick_except(&self, ids: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn pick_except(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<u64> {
         guarded(|| {
             let excluded = ids.try_iter()?.map(|id| id?.extract()).collect::<PyResult<Vec<u64>>>()?;
-            self.0.pick_except(&excluded, random()).map_err(|error| self.failed(error))
+            self.0.pick_except(&excluded, random()).map_err(|error| self.failed(py, error))
         })
     }
 
     /// The id that the caller chose elsewhere, if it is routable.
-    fn pick_direct(&self, id: u64) -> PyResult<u64> {
-        guarded(|| self.0.pick_direct(id).map_err(|error| self.failed(error)))
+    fn pick_direct(&self, py: Python<'_>, id: u64) -> PyResult<u64> {
+        guarded(|| self.0.pick_direct(id).map_err(|error| self.failed(py, error)))
     }
 
     /// As many picks.
-    fn pick_many(&self, count: usize) -> PyResult<Vec<u64>> {
-        guarded(|| (0..count).map(|_| self.0.pick(random()).map_err(|error| self.failed(error))).collect())
+    fn pick_many(&self, py: Python<'_>, count: usize) -> PyResult<Vec<u64>> {
+        guarded(|| (0..count).map(|_| self.0.pick(random()).map_err(|error| self.failed(py, error))).collect())
     }
 
     /// All routable ids, ascending.
@@ -178,13 +178,14 @@ impl Hop {
 
     fn __repr__(&self) -> String {
         let token = &self.0.binding().token;
-        let state = if self.0.binding().retired() { "retired".to_owned() } else { format!("{} routable", self.0.len()) };
+        let state =
+            if self.0.binding().retired() { "retired".to_owned() } else { format!("{} routable", self.0.len()) };
         format!("<Hop {} generation {} {state}>", token.worker_set, token.generation)
     }
 }
 
 impl Hop {
-    fn failed(&self, error: core::PickError) -> PyErr {
+    fn failed(&self, py: Python<'_>, error: core::PickError) -> PyErr {
         let binding = self.0.binding();
         let model = binding.token.worker_set.model.as_str();
         let reason = match error {
@@ -194,7 +195,7 @@ impl Hop {
             core::PickError::NoneRoutable => "every routable worker is excluded".to_owned(),
             core::PickError::NotRoutable(id) => format!("instance {id} is not routable on this hop"),
         };
-        error::no_routable_workers(model, reason, binding.admitted(), self.0.len())
+        error::no_routable_workers(py, model, reason, binding.admitted(), self.0.len())
     }
 }
 
