@@ -118,7 +118,10 @@ impl RouteTable {
             }
         }
         if reasons.is_empty() && candidates.is_empty() {
-            reasons.push(format!("no committed set{}", namespace.map(|wanted| format!(" in namespace {wanted}")).unwrap_or_default()));
+            reasons.push(format!(
+                "no committed set{}",
+                namespace.map(|wanted| format!(" in namespace {wanted}")).unwrap_or_default()
+            ));
         }
         draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string(), reasons })
     }
