@@ -26,8 +26,15 @@ pub struct Observation(pub(crate) Observed);
 #[derive(Debug)]
 pub(crate) enum Observed {
     Apply(Seen),
-    Delete { path: String, revision: u64 },
-    Reset { entries: Vec<Seen>, as_of: u64, prefix: String },
+    Delete {
+        path: String,
+        revision: u64,
+    },
+    Reset {
+        entries: Vec<Seen>,
+        as_of: u64,
+        prefix: String,
+    },
     /// A foreign bucket or a namespace outside the filter.
     Ignored,
 }
@@ -47,9 +54,19 @@ pub(crate) enum Content {
     /// Still what was applied last.
     Unchanged,
     /// Not usable (clause R7), and a mark of the value to tell one refused value from another.
-    Refused { reason: String, value: u64 },
-    Card { place: Place, card: Arc<BoundaryCard>, value: u64 },
-    Endpoint { place: Place, record: EndpointRecord },
+    Refused {
+        reason: String,
+        value: u64,
+    },
+    Card {
+        place: Place,
+        card: Arc<BoundaryCard>,
+        value: u64,
+    },
+    Endpoint {
+        place: Place,
+        record: EndpointRecord,
+    },
 }
 
 /// What a path names.
@@ -135,7 +152,8 @@ impl Decoder {
         let envelope = tree.as_object_mut().ok_or("not a JSON object")?;
         check_type(envelope.get("type"), "Endpoint")?;
         place.check(|name| envelope.get(name))?;
-        let transport = envelope.get("transport").filter(|transport| !transport.is_null()).ok_or("transport is missing")?;
+        let transport =
+            envelope.get("transport").filter(|transport| !transport.is_null()).ok_or("transport is missing")?;
         let transport = transport.to_string().into();
         Ok(Content::Endpoint { place, record: EndpointRecord { transport, value } })
     }
@@ -201,7 +219,7 @@ struct CardCache {
 
 impl CardCache {
     fn get(&self, mark: u64, raw: &[u8]) -> Option<Arc<BoundaryCard>> {
-        self.by_mark.get(&mark)?.iter().filter_map(Weak::upgrade).find(|card| ***card.card().raw() == *raw)
+        self.by_mark.get(&mark)?.iter().filter_map(Weak::upgrade).find(|card| **card.card().raw() == *raw)
     }
 
     /// Keep the card, or hand out the equal one that another thread was faster with.
@@ -227,12 +245,13 @@ impl Place {
     /// Parse `ns/component/endpoint/<id>[/<suffix>]`; the id is lower-case hex of a u64, without padding.
     pub(crate) fn parse(key: &str) -> Result<Self, String> {
         let parts: Vec<&str> = key.split('/').collect();
-        let (&[namespace, component, endpoint, id], suffix) = (match parts.len() {
-            4 => (parts.first_chunk(), None),
-            5 => (parts.first_chunk(), Some(parts[4])),
-            _ => (None, None),
-        }) else {
-            return Err(format!("the path has {} parts, not namespace/component/endpoint/id[/suffix]", parts.len()));
+        let (namespace, component, endpoint, id, suffix) = match parts[..] {
+            [namespace, component, endpoint, id] => (namespace, component, endpoint, id, None),
+            [namespace, component, endpoint, id, suffix] => (namespace, component, endpoint, id, Some(suffix)),
+            _ => {
+                let count = parts.len();
+                return Err(format!("the path has {count} parts, not namespace/component/endpoint/id[/suffix]"));
+            }
         };
         if parts.iter().any(|part| part.is_empty()) {
             return Err("the path has an empty part".into());
@@ -257,7 +276,9 @@ impl Place {
         match field("instance_id") {
             Some(found) if found.as_u64() == Some(self.id) => Ok(()),
             Some(found) if found.as_u64().is_none() => Err(format!("instance_id {found} is not a u64")),
-            Some(found) => Err(format!("the record's instance_id {found} is not the path's {} ({:x})", self.id, self.id)),
+            Some(found) => {
+                Err(format!("the record's instance_id {found} is not the path's {} ({:x})", self.id, self.id))
+            }
             None => Err("instance_id is missing".into()),
         }
     }

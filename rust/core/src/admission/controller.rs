@@ -206,7 +206,7 @@ impl Controller {
 
     /// When [`Controller::advance`] has something to do next.
     pub fn next_deadline(&self) -> Option<f64> {
-        let retry = self.due.keys().next().map(|((deadline, _), _)| deadline.0);
+        let retry = self.due.keys().next().map(|(deadline, _)| deadline.0);
         retry.into_iter().chain(self.known.next_expiry()).min_by(f64::total_cmp)
     }
 

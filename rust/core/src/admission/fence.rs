@@ -31,14 +31,7 @@ struct Running {
 
 impl Fence {
     pub(super) fn new(controller_id: u64, limit: usize) -> Self {
-        Self {
-            controller_id,
-            limit,
-            generation: 0,
-            running: HashMap::default(),
-            queue: BTreeMap::new(),
-            next_place: 0,
-        }
+        Self { controller_id, limit, generation: 0, running: HashMap::default(), queue: BTreeMap::new(), next_place: 0 }
     }
 
     /// Queue a group at the end.
@@ -101,10 +94,9 @@ pub(super) fn fence(selected: Option<&BuildToken>, token: &BuildToken) -> Result
             "generation {} is not wanted any more: {} is the selected build",
             token.generation, selected.generation
         )),
-        Some(selected) if selected.mdc_checksum != token.mdc_checksum => Err(format!(
-            "checksum {} is not the selected one: {} is",
-            token.mdc_checksum, selected.mdc_checksum
-        )),
+        Some(selected) if selected.mdc_checksum != token.mdc_checksum => {
+            Err(format!("checksum {} is not the selected one: {} is", token.mdc_checksum, selected.mdc_checksum))
+        }
         Some(_) => Ok(()),
     }
 }

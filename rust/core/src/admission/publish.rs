@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::controller::{Call, Controller};
+use super::controller::{Call, Controller, Output};
 use super::group::{Before, Group, GroupId};
 use super::registry::WorkerState;
 use crate::card::{ModelCard, explain};
@@ -107,7 +107,7 @@ impl Controller {
                 differs: differing_fields(&incumbent.card, &cohort.card),
             });
         }
-        notices.into_iter().for_each(|notice| self.notice(notice));
+        self.output.extend(notices.into_iter().map(Output::Notice));
     }
 
     /// Clause H2: routable is what is admitted and discovered.
@@ -157,7 +157,9 @@ impl Controller {
                 Some(routes) => self.namespaces.insert(place.clone(), routes.clone()),
                 None => self.namespaces.remove(place),
             };
-            self.publish_hops(place, before.as_ref(), routes.as_ref());
+            let (was, is) = (before.as_ref(), routes.as_ref());
+            self.publish_hop(place, "prefill", was.map(|routes| &routes.prefill), is.map(|routes| &routes.prefill));
+            self.publish_hop(place, "encode", was.map(|routes| &routes.encode), is.map(|routes| &routes.encode));
             let (model, namespace) = place.clone();
             self.call.changes.namespaces.push((model, namespace, routes));
         }
@@ -177,22 +179,18 @@ impl Controller {
         of_model.into_iter().any(|(_, routes)| routes.obstacles.is_empty())
     }
 
-    fn publish_hops(
+    fn publish_hop(
         &mut self,
         place: &(String, String),
-        before: Option<&NamespaceRoutes>,
-        now: Option<&NamespaceRoutes>,
+        hop: &'static str,
+        was: Option<&HopState>,
+        is: Option<&HopState>,
     ) {
-        let gone = HopState::Absent("nothing is committed".into());
-        let hops: [(&'static str, fn(&NamespaceRoutes) -> &HopState); 2] =
-            [("prefill", |routes| &routes.prefill), ("encode", |routes| &routes.encode)];
-        for (hop, of) in hops {
-            let (was, is) = (before.map_or(&gone, of), now.map_or(&gone, of));
-            if was.generation() != is.generation() {
-                let (model, namespace) = place.clone();
-                let (active, reason) = (is.active().is_some(), is.reason().to_owned());
-                self.notice(Notice::HopChanged { model, namespace, hop, active, reason });
-            }
+        if was.and_then(HopState::generation) != is.and_then(HopState::generation) {
+            let (model, namespace) = place.clone();
+            let active = is.is_some_and(|is| is.active().is_some());
+            let reason = is.map_or("nothing is committed", HopState::reason).to_owned();
+            self.notice(Notice::HopChanged { model, namespace, hop, active, reason });
         }
     }
 }

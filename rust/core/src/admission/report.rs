@@ -1,7 +1,6 @@
 //! The inventory: what the controller holds, for people and tools.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::cohort::Cohort;
 use super::controller::Controller;

@@ -34,16 +34,14 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_thirty_seconds() {
-        let delays: Vec<f64> = (1..=8).map(delay).collect();
-        assert_eq!(delays, [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
-        assert_eq!(delay(u32::MAX), 30.0);
+        let delays: Vec<f64> = (1..=8).chain([u32::MAX]).map(delay).collect();
+        assert_eq!(delays, [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0, 30.0]);
     }
 
     #[test]
     fn a_member_change_brings_the_retry_forward_and_never_back() {
         let retry = Retry { failed: 10.0, deadline: 26.0, order: 0, reason: String::new() };
-        assert_eq!(retry.brought_forward(10.5), 11.0);
-        assert_eq!(retry.brought_forward(20.0), 20.0);
-        assert_eq!(retry.brought_forward(40.0), 26.0);
+        let deadlines = [10.5, 20.0, 40.0].map(|now| retry.brought_forward(now));
+        assert_eq!(deadlines.to_vec(), [11.0, 20.0, 26.0]);
     }
 }

@@ -40,6 +40,9 @@ pub fn explain(a: &ModelCard, b: &ModelCard) -> Result<Vec<CardDifference>, Card
     Ok(differences)
 }
 
+const KV_ROUTER_CONFIG: &str = "router_config.kv_router_config";
+const LOAD_THRESHOLDS: &str = "router_config.load_threshold_config";
+
 /// What one field adds to the hash.
 struct Contribution {
     field: String,
@@ -125,15 +128,11 @@ fn router(card: &Card, profile: Profile) -> Contribution {
     let mut router = record("router_config", card.router_config.as_ref(), profile);
     if let Some(config) = &card.router_config {
         for member in &mut router.members {
-            match member.field.as_str() {
-                "router_config.kv_router_config" => {
-                    *member = record(&member.field, Some(&config.kv_router_config), profile)
-                }
-                "router_config.load_threshold_config" => {
-                    *member = record(&member.field, Some(&config.load_threshold_config), profile);
-                }
-                _ => {}
-            }
+            *member = match member.field.as_str() {
+                KV_ROUTER_CONFIG => record(KV_ROUTER_CONFIG, Some(&config.kv_router_config), profile),
+                LOAD_THRESHOLDS => record(LOAD_THRESHOLDS, Some(&config.load_threshold_config), profile),
+                _ => continue,
+            };
         }
     }
     router

@@ -7,7 +7,7 @@ use serde::de::{self, Deserializer, EnumAccess, VariantAccess, Visitor};
 use serde::ser::Serializer;
 use url::Url;
 
-use super::wire::{Context, Decode, Encode, NameSeed, Named, Record, Seed, Written, names, record};
+use super::wire::{Context, Decode, Encode, NameSeed, Named, Record, Seed, Written, names, record, some};
 use crate::config::Profile;
 
 record! {
@@ -15,7 +15,7 @@ record! {
     pub(crate) struct File, "struct WireCheckedFile", unknown ignored {
         path: Location;
         checksum: Digest;
-        size: Option<u64> = None, written if |size, _| size.is_some();
+        size: Option<u64> = None, written if some;
     }
 }
 
@@ -110,6 +110,7 @@ names! {
 }
 
 names! {
+    #[allow(clippy::enum_variant_names)] // names on the wire
     pub(crate) enum TemplateKind {
         HfTokenizerConfigJson = "hf_tokenizer_config_json",
         HfChatTemplate = "hf_chat_template",

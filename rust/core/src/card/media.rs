@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::wire::{Broken, Context, record};
+use super::wire::{Broken, Context, record, some};
 
 record! {
     pub(crate) struct MediaDecoder, "struct MediaDecoder", unknown ignored {
-        image: Option<ImageDecoder> = None, written if |image, _| image.is_some();
+        image: Option<ImageDecoder> = None, written if some;
     }
 }
 
@@ -47,10 +47,10 @@ record! {
 }
 
 /// Whole seconds move out of the nanoseconds.
-fn carry(timeout: Timeout, _: &Context<'_>) -> Result<Timeout, Broken> {
+fn carry(timeout: &mut Timeout, _: &Context<'_>) -> Result<(), Broken> {
     const NANOS: u32 = 1_000_000_000;
-    match timeout.secs.checked_add(u64::from(timeout.nanos / NANOS)) {
-        Some(secs) => Ok(Timeout { secs, nanos: timeout.nanos % NANOS }),
-        None => Err(Broken { field: "secs", reason: "the duration overflows".into() }),
-    }
+    let secs = timeout.secs.checked_add(u64::from(timeout.nanos / NANOS));
+    timeout.secs = secs.ok_or_else(|| Broken { field: "secs", reason: "the duration overflows".into() })?;
+    timeout.nanos %= NANOS;
+    Ok(())
 }

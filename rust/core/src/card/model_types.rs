@@ -93,15 +93,12 @@ impl ModelTypes {
             return Ok(flags);
         }
         for part in text.split('|').map(str::trim) {
-            flags |= match part.strip_prefix("0x") {
-                Some(digits) => {
-                    let bits = u16::from_str_radix(digits, 16);
-                    Self::from_bits_retain(bits.map_err(|_| format!("invalid hex flag `{digits}`"))?)
-                }
-                None => {
-                    let known = NAMES.iter().find(|(_, name, _, since)| *name == part && *since <= profile);
-                    known.map(|(flag, ..)| *flag).ok_or_else(|| format!("unknown flag `{part}`"))?
-                }
+            flags |= if let Some(digits) = part.strip_prefix("0x") {
+                let bits = u16::from_str_radix(digits, 16);
+                Self::from_bits_retain(bits.map_err(|_| format!("invalid hex flag `{digits}`"))?)
+            } else {
+                let known = NAMES.iter().find(|(_, name, _, since)| *name == part && *since <= profile);
+                known.map(|(flag, ..)| *flag).ok_or_else(|| format!("unknown flag `{part}`"))?
             };
         }
         Ok(flags)

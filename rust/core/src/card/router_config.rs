@@ -2,7 +2,7 @@
 
 use serde::{Deserializer, Serializer};
 
-use super::wire::{Broken, Context, Decode, Encode, Named, names, record};
+use super::wire::{Broken, Context, Decode, Encode, Named, names, record, some};
 use crate::config::Profile;
 use crate::config::Profile::{V1_3, V1_4, V1_5, V1_6};
 
@@ -157,10 +157,6 @@ impl Encode for Multiplier {
     }
 }
 
-fn some<T>(value: &Option<T>, _: Profile) -> bool {
-    value.is_some()
-}
-
 fn never<T>(_: &T, _: Profile) -> bool {
     false
 }
@@ -170,22 +166,22 @@ fn only_1_3<T>(_: &T, profile: Profile) -> bool {
 }
 
 /// Applies the old weight, then the rules of WIRE 3.3.
-fn settle(mut config: KvRouterConfig, cx: &Context<'_>) -> Result<KvRouterConfig, Broken> {
+fn settle(config: &mut KvRouterConfig, cx: &Context<'_>) -> Result<(), Broken> {
     if let Some(weight) = config.overlap_score_weight {
         config.prefill_load_scale = weight;
         if weight == 0.0 {
             config.overlap_score_credit = 0.0;
         }
     }
-    check_ranges(&config, cx.profile)?;
-    check_tracking(&config)?;
-    check_dependencies(&config, cx.profile)?;
+    check_ranges(config, cx.profile)?;
+    check_tracking(config)?;
+    check_dependencies(config, cx.profile)?;
     if let Some(path) = &config.router_policy_config
         && !cx.policy_files.accepts(path)
     {
         return Err(broken("router_policy_config", format!("the router policy file {path:?} is not available here")));
     }
-    Ok(config)
+    Ok(())
 }
 
 fn check_ranges(config: &KvRouterConfig, profile: Profile) -> Result<(), Broken> {

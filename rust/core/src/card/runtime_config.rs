@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::wire::{Broken, Context, Decode, Encode, names, record};
+use super::wire::{Broken, Context, Decode, Encode, names, record, some};
 use crate::config::Profile;
 use crate::config::Profile::V1_6;
 
@@ -157,15 +157,11 @@ impl Encode for Single {
     }
 }
 
-fn some<T>(value: &Option<T>, _: Profile) -> bool {
-    value.is_some()
-}
-
 /// From 1.6 the three flat fields say what `structural_tag` says; it comes first, then a mode that is on.
 #[allow(clippy::unnecessary_wraps)] // the signature of a record's rule
-fn mirror_structural_tag(mut config: RuntimeConfig, cx: &Context<'_>) -> Result<RuntimeConfig, Broken> {
+fn mirror_structural_tag(config: &mut RuntimeConfig, cx: &Context<'_>) -> Result<(), Broken> {
     if cx.profile < V1_6 {
-        return Ok(config);
+        return Ok(());
     }
     if config.structural_tag.is_none() && config.structural_tag_mode == StructuralTagMode::On {
         config.structural_tag = Some(StructuralTag {
@@ -181,5 +177,5 @@ fn mirror_structural_tag(mut config: RuntimeConfig, cx: &Context<'_>) -> Result<
     config.structural_tag_mode = if tag.is_some() { StructuralTagMode::On } else { StructuralTagMode::Off };
     config.structural_tag_scope = tag.map_or(StructuralTagScope::Auto, |tag| tag.scope);
     config.structural_tag_schema = tag.map_or(StructuralTagSchema::Auto, |tag| tag.schema);
-    Ok(config)
+    Ok(())
 }

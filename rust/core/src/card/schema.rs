@@ -13,7 +13,7 @@ use super::model_types::ModelTypes;
 use super::router_config::RouterConfig;
 use super::runtime_config::RuntimeConfig;
 use super::tensor::TensorModelConfig;
-use super::wire::{Context, Decode, Encode, Name, decode_name, names, record};
+use super::wire::{Context, Decode, Encode, Name, decode_name, names, record, some};
 use crate::config::Profile;
 use crate::config::Profile::V1_3;
 use crate::identity::WorkerType;
@@ -181,8 +181,4 @@ impl Encode for IdentityMap {
     fn encode<S: Serializer>(&self, serializer: S, profile: Profile) -> Result<S::Ok, S::Error> {
         self.0.encode(serializer, profile)
     }
-}
-
-fn some<T>(value: &Option<T>, _: Profile) -> bool {
-    value.is_some()
 }

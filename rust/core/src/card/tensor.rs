@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserializer, EnumAccess, VariantAccess, Visitor};
 use serde::ser::Serializer;
 
-use super::wire::{Context, Decode, Encode, NameSeed, Named, Seed, Written, names, record};
+use super::wire::{Context, Decode, Encode, NameSeed, Named, Seed, Written, names, record, some};
 use crate::config::Profile;
 
 record! {
@@ -14,7 +14,7 @@ record! {
         name: String;
         inputs: Vec<TensorMetadata>;
         outputs: Vec<TensorMetadata>;
-        triton_model_config: Option<Vec<u8>> = None, written if |config, _| config.is_some();
+        triton_model_config: Option<Vec<u8>> = None, written if some;
     }
 }
 

@@ -189,12 +189,11 @@ impl Hop {
         for worker in present {
             let id = worker.instance_id;
             let mut workers = self.write();
-            match workers.get_mut(&id) {
-                Some(known) => known.worker = worker,
-                None => {
-                    let position = self.slots.push(id);
-                    workers.insert(id, Routable { position, worker });
-                }
+            if let Some(known) = workers.get_mut(&id) {
+                known.worker = worker;
+            } else {
+                let position = self.slots.push(id);
+                workers.insert(id, Routable { position, worker });
             }
         }
         for id in absent {
@@ -246,5 +245,5 @@ impl Hop {
 /// A uniform number below `len` from a uniform u64.
 pub(super) fn scale(random: u64, len: usize) -> usize {
     // The product's upper half is below `len`, so it fits.
-    ((u128::from(random) * len as u128) >> 64) as usize
+    usize::try_from((u128::from(random) * len as u128) >> 64).unwrap_or_default()
 }

@@ -58,7 +58,7 @@ struct Table {
     /// Projected adapters, to the base model.
     adapters: HashMap<Box<str>, Arc<str>>,
     /// Names that are not unknown, committed or not.
-    known: HashMap<Box<str>, ()>,
+    known: BTreeSet<Box<str>>,
     models: HashMap<Box<str>, ModelRoutes>,
 }
 
@@ -118,7 +118,10 @@ impl RouteTable {
             }
         }
         if reasons.is_empty() && candidates.is_empty() {
-            reasons.push(format!("no committed set{}", namespace.map(|wanted| format!(" in namespace {wanted}")).unwrap_or_default()));
+            reasons.push(format!(
+                "no committed set{}",
+                namespace.map(|wanted| format!(" in namespace {wanted}")).unwrap_or_default()
+            ));
         }
         draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string(), reasons })
     }
@@ -143,7 +146,13 @@ impl RouteTable {
         table.closed |= changes.closed;
         replace(&mut table.names, changes.names);
         replace(&mut table.adapters, changes.adapters);
-        replace(&mut table.known, changes.known.into_iter().map(|(name, known)| (name, known.then_some(()))));
+        for (name, known) in changes.known {
+            if known {
+                table.known.insert(name)
+            } else {
+                table.known.remove(&name)
+            };
+        }
         for (model, namespace, routes) in changes.namespaces {
             let of_model = table.models.entry(model.as_str().into()).or_default();
             match routes {
@@ -165,7 +174,7 @@ impl RouteTable {
 impl Table {
     /// Clause Y6: before the first snapshot nothing is unknown, only not ready.
     fn unroutable(&self, name: &str) -> RouteError {
-        let reason = if self.known.contains_key(name) {
+        let reason = if self.known.contains(name) {
             "no pipeline is committed for it now"
         } else if !self.observed {
             "discovery has not delivered its first snapshot"

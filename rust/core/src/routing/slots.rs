@@ -79,7 +79,10 @@ mod tests {
         for id in 0..1000 {
             assert_eq!(slots.push(id * 3), usize::try_from(id).unwrap());
         }
-        assert_eq!((slots.len(), slots.get(0), slots.get(31), slots.get(32), slots.get(999)), (1000, Some(0), Some(93), Some(96), Some(2997)));
+        assert_eq!(
+            (slots.len(), slots.get(0), slots.get(31), slots.get(32), slots.get(999)),
+            (1000, Some(0), Some(93), Some(96), Some(2997))
+        );
         assert_eq!(slots.swap_remove(10), Some(2997), "the last id moves into the gap");
         assert_eq!(slots.get(10), Some(2997));
         assert_eq!(slots.swap_remove(998), None, "the last one leaves without a move");

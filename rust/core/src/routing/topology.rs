@@ -107,14 +107,17 @@ impl NamespaceRoutes {
 
         let prefill = hop(&prefills, decodes.len());
         let with_prefill = if prefill.active().is_some() { decodes.len() } else { 0 };
-        let handed_off = aggregated
-            .iter()
-            .filter(|set| set.binding().card.runtime_data_flag("encoder_result_handoff"))
-            .count();
+        let handed_off =
+            aggregated.iter().filter(|set| set.binding().card.runtime_data_flag("encoder_result_handoff")).count();
         let encode = hop(&encodes, with_prefill + handed_off);
 
-        let servers: Vec<Arc<ServingSet>> =
-            aggregated.into_iter().chain(decodes).filter(|set| set.is_public()).chain(public_encodes).cloned().collect();
+        let servers: Vec<Arc<ServingSet>> = aggregated
+            .into_iter()
+            .chain(decodes)
+            .filter(|set| set.is_public())
+            .chain(public_encodes)
+            .cloned()
+            .collect();
         let units: Vec<ReadinessUnit> = sets.values().map(|set| set.unit()).collect();
         let mut routes = Self { servers, prefill, encode, obstacles: Vec::new() };
         routes.obstacles = routes.find_obstacles(&units);
@@ -127,7 +130,11 @@ impl NamespaceRoutes {
         if server.hop.is_empty() {
             Some(format!("{} has no routable worker", server.key))
         } else if card.enforce_disagg() && self.prefill_for(server).is_none() {
-            Some(format!("{} enforces disaggregation, and its prefill hop is absent: {}", server.key, self.prefill.reason()))
+            Some(format!(
+                "{} enforces disaggregation, and its prefill hop is absent: {}",
+                server.key,
+                self.prefill.reason()
+            ))
         } else {
             None
         }

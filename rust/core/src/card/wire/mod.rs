@@ -17,7 +17,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
 pub(crate) use names::{Name, NameSeed, Named, decode_name, find_name, names};
-pub(crate) use record::{KeySeed, Member, Members, Record, Sink, applies, encode_members, record};
+pub(crate) use record::{KeySeed, Member, Members, Record, Sink, applies, encode_members, record, some};
 
 use crate::config::{Profile, RouterPolicyFiles};
 

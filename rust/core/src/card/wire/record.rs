@@ -90,6 +90,12 @@ pub(crate) fn applies<T>(rule: impl Fn(&T, Profile) -> bool, value: &T, profile:
     rule(value, profile)
 }
 
+/// The commonest such rule: nothing is not written.
+#[allow(clippy::ref_option)] // the shape of a rule
+pub(crate) fn some<T>(value: &Option<T>, _: Profile) -> bool {
+    value.is_some()
+}
+
 /// A record as its own type, so that it can be read where serde hands out a visitor.
 pub(crate) trait Record<'de>: Sized {
     fn visitor(cx: &Context<'_>) -> impl Visitor<'de, Value = Self>;
@@ -118,6 +124,7 @@ macro_rules! record {
         }
     ) => {
         $(#[$meta])*
+        #[allow(clippy::struct_field_names)] // names on the wire
         #[derive(Clone, Debug)]
         $vis struct $name {
             $($(#[$field_meta])* pub(crate) $field: $type,)*
@@ -259,9 +266,13 @@ macro_rules! record {
         return Err($cx.fail(stringify!($field), $access::Error::invalid_length(length, &$self)));
     }};
     (@check $value:ident, $cx:ident, $access:ident,) => { Ok($value) };
-    (@check $value:ident, $cx:ident, $access:ident, $check:path) => {
-        $check($value, $cx).map_err(|broken| $cx.fail(broken.field, $access::Error::custom(broken.reason)))
-    };
+    (@check $value:ident, $cx:ident, $access:ident, $check:path) => {{
+        let mut value = $value;
+        match $check(&mut value, $cx) {
+            Ok(()) => Ok(value),
+            Err(broken) => Err($cx.fail(broken.field, $access::Error::custom(broken.reason))),
+        }
+    }};
     (@written $value:expr, $profile:ident, ()) => { true };
     (@written ($value:expr), $profile:ident, ($written:expr)) => {
         $crate::card::wire::applies($written, $value, $profile)

@@ -1,20 +1,19 @@
 //! Scripted runs: records in, every command and notice out as one line each, time by hand.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::json;
 use workerset_core::{
-    AdmissionConfig, Apply, BuildToken, BuildVerdict, Command, Controller, Event, Inventory, MdcChecksum, Notice, Output,
-    Reset,
+    AdmissionConfig, Apply, BuildToken, BuildVerdict, Command, Controller, Event, Inventory, MdcChecksum, Notice,
+    Output, Reset,
 };
 
 /// A controller, its clock, and the tokens it issued.
-pub struct World {
-    pub controller: Controller,
-    pub now: f64,
-    pub tokens: HashMap<u64, BuildToken>,
+pub(crate) struct World {
+    pub(crate) controller: Controller,
+    pub(crate) now: f64,
+    pub(crate) tokens: HashMap<u64, BuildToken>,
     labels: HashMap<MdcChecksum, String>,
 }
 
@@ -25,51 +24,51 @@ impl Default for World {
 }
 
 impl World {
-    pub fn new(config: AdmissionConfig) -> Self {
+    pub(crate) fn new(config: AdmissionConfig) -> Self {
         let labels = HashMap::new();
         Self { controller: Controller::new(config), now: 0.0, tokens: HashMap::new(), labels }
     }
 
     /// Apply events in one call and return what came out.
-    pub fn apply(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<String> {
+    pub(crate) fn apply(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<String> {
         let decoder = self.controller.decoder();
         let observations: Vec<_> = events.into_iter().map(|event| decoder.decode(event)).collect();
         self.controller.apply(observations, self.now);
         self.drain()
     }
 
-    pub fn advance(&mut self, now: f64) -> Vec<String> {
+    pub(crate) fn advance(&mut self, now: f64) -> Vec<String> {
         self.now = now;
         self.controller.advance(now);
         self.drain()
     }
 
-    pub fn succeed(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
+    pub(crate) fn succeed(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
         let token = self.tokens[&generation].clone();
         (self.controller.build_succeeded(&token, None, self.now), self.drain())
     }
 
-    pub fn fail(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
+    pub(crate) fn fail(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
         let token = self.tokens[&generation].clone();
         (self.controller.build_failed(&token, "broken", self.now), self.drain())
     }
 
-    pub fn cancelled(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
+    pub(crate) fn cancelled(&mut self, generation: u64) -> (BuildVerdict, Vec<String>) {
         let token = self.tokens[&generation].clone();
         (self.controller.build_cancelled(&token, self.now), self.drain())
     }
 
-    pub fn inventory(&mut self) -> Inventory {
+    pub(crate) fn inventory(&mut self) -> Inventory {
         self.controller.inventory(self.now)
     }
 
     /// The ids that a route to the model may pick.
-    pub fn routable(&self, model: &str) -> Vec<u64> {
+    pub(crate) fn routable(&self, model: &str) -> Vec<u64> {
         self.controller.routes().route(model, None, None, 0).map(|route| route.decode.ids()).unwrap_or_default()
     }
 
     /// Everything that is to be polled, one line each.
-    pub fn drain(&mut self) -> Vec<String> {
+    pub(crate) fn drain(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(output) = self.controller.poll() {
             lines.push(match output {
@@ -86,7 +85,8 @@ impl World {
                 let generation = spec.token.generation;
                 let label = format!("{}", spec.card.context_length());
                 self.labels.insert(spec.token.mdc_checksum, label.clone());
-                let line = format!("start g{generation} {}:{label} for {}", spec.card.display_name(), spec.representative);
+                let line =
+                    format!("start g{generation} {}:{label} for {}", spec.card.display_name(), spec.representative);
                 assert!(self.tokens.insert(generation, spec.token).is_none(), "a generation was used twice");
                 line
             }
@@ -97,7 +97,14 @@ impl World {
 
     fn notice(&self, notice: &Notice) -> String {
         match notice {
-            Notice::CohortRejected { worker_set, rejected_checksum, instance, members, differs, incumbent_checksum } => {
+            Notice::CohortRejected {
+                worker_set,
+                rejected_checksum,
+                instance,
+                members,
+                differs,
+                incumbent_checksum,
+            } => {
                 assert_ne!(incumbent_checksum, rejected_checksum);
                 format!("rejected {}: {members} of {instance}, {}", worker_set.model, differs.join(","))
             }
@@ -125,29 +132,29 @@ impl World {
 }
 
 /// A base card: its context length is what tells one checksum from another.
-pub fn card(model: &str, context: u32) -> serde_json::Value {
+pub(crate) fn card(model: &str, context: u32) -> serde_json::Value {
     json!({"display_name": model, "slug": model, "kv_cache_block_size": 16, "migration_limit": 0, "model_type": "Chat",
            "model_input": "Text", "worker_type": "aggregated", "context_length": context})
 }
 
 /// The record of a base card of instance `id` in `ns/c/<model>`.
-pub fn record(namespace: &str, id: u64, card: &serde_json::Value) -> serde_json::Value {
+pub(crate) fn record(namespace: &str, id: u64, card: &serde_json::Value) -> serde_json::Value {
     let endpoint = &card["display_name"];
     json!({"type": "Model", "namespace": namespace, "component": "c", "endpoint": endpoint, "instance_id": id,
            "card_json": card})
 }
 
-pub fn entry(path: &str, value: &serde_json::Value) -> Apply {
+pub(crate) fn entry(path: &str, value: &serde_json::Value) -> Apply {
     Apply { path: path.into(), value: Some(Arc::from(value.to_string().into_bytes())), ..Apply::default() }
 }
 
 /// Card record of worker `id` of a model with a context length, in namespace `ns`.
-pub fn base(model: &str, id: u64, context: u32) -> Apply {
+pub(crate) fn base(model: &str, id: u64, context: u32) -> Apply {
     entry(&format!("v1/mdc/ns/c/{model}/{id:x}"), &record("ns", id, &card(model, context)))
 }
 
 /// Adapter record of worker `id` of a base model.
-pub fn adapter(model: &str, id: u64, name: &str) -> Apply {
+pub(crate) fn adapter(model: &str, id: u64, name: &str) -> Apply {
     let mut card = card(name, 4096);
     card["lora"] = json!({"name": name});
     let value = json!({"type": "Model", "namespace": "ns", "component": "c", "endpoint": model, "instance_id": id,
@@ -155,31 +162,31 @@ pub fn adapter(model: &str, id: u64, name: &str) -> Apply {
     entry(&format!("v1/mdc/ns/c/{model}/{id:x}/{name}"), &value)
 }
 
-pub fn endpoint(model: &str, id: u64) -> Apply {
+pub(crate) fn endpoint(model: &str, id: u64) -> Apply {
     let value = json!({"type": "Endpoint", "namespace": "ns", "component": "c", "endpoint": model, "instance_id": id,
                        "transport": {"tcp": format!("127.0.0.1:{id}")}});
     entry(&format!("v1/instances/ns/c/{model}/{id:x}"), &value)
 }
 
 /// Endpoint and card of one worker.
-pub fn join(model: &str, id: u64, context: u32) -> Vec<Event> {
+pub(crate) fn join(model: &str, id: u64, context: u32) -> Vec<Event> {
     vec![Event::Apply(endpoint(model, id)), Event::Apply(base(model, id, context))]
 }
 
 /// Both records of one worker go.
-pub fn leave(model: &str, id: u64) -> Vec<Event> {
+pub(crate) fn leave(model: &str, id: u64) -> Vec<Event> {
     vec![delete(&format!("v1/mdc/ns/c/{model}/{id:x}"), 0), delete(&format!("v1/instances/ns/c/{model}/{id:x}"), 0)]
 }
 
-pub fn delete(path: &str, revision: u64) -> Event {
+pub(crate) fn delete(path: &str, revision: u64) -> Event {
     Event::Delete { path: path.into(), revision }
 }
 
-pub fn snapshot(as_of: u64, entries: Vec<Apply>) -> Event {
+pub(crate) fn snapshot(as_of: u64, entries: Vec<Apply>) -> Event {
     Event::Reset(Reset { entries, as_of, prefix: String::new() })
 }
 
-pub trait Tweak {
+pub(crate) trait Tweak {
     fn revision(self, revision: u64) -> Self;
     fn incarnation(self, token: &str) -> Self;
     fn created(self, created: i64) -> Self;

@@ -1,9 +1,7 @@
 //! Chapter S: builds, fences, retries, and who comes next.
 
-mod support;
-
+use super::support::{Tweak, World, adapter, base, card, endpoint, entry, join, leave, record, snapshot};
 use serde_json::json;
-use support::{Tweak, World, adapter, base, card, endpoint, entry, join, leave, record, snapshot};
 use workerset_core::inventory::Phase;
 use workerset_core::routing::PickError;
 use workerset_core::{AdmissionConfig, BuildVerdict, Event};
@@ -298,8 +296,7 @@ fn d2_the_sole_incumbent_replaced_under_its_key_within_one_snapshot_hands_over_t
     world.apply([Event::Apply(base("m", 1, A).incarnation("old")), Event::Apply(endpoint("m", 1))]);
     world.apply(join("m", 2, B));
     world.succeed(1);
-    let listing =
-        vec![base("m", 1, A).incarnation("new"), endpoint("m", 1), base("m", 2, B), endpoint("m", 2)];
+    let listing = vec![base("m", 1, A).incarnation("new"), endpoint("m", 1), base("m", 2, B), endpoint("m", 2)];
     assert_eq!(
         world.apply([snapshot(5, listing)]),
         [

@@ -1,8 +1,6 @@
 //! Chapters I and R: who reserves, who joins, who waits.
 
-mod support;
-
-use support::{Tweak, World, base, card, delete, endpoint, entry, join, leave, record, snapshot};
+use super::support::{Tweak, World, base, card, delete, endpoint, entry, join, leave, record, snapshot};
 use workerset_core::inventory::Phase;
 use workerset_core::{AdmissionConfig, BuildVerdict, Event, NamespaceFilter};
 
@@ -220,7 +218,11 @@ fn i8_another_incarnation_leaves_and_joins_in_one_step() {
     let mut world = World::default();
     world.apply([Event::Apply(endpoint("m", 1)), Event::Apply(base("m", 1, A))]);
     world.succeed(1);
-    assert_eq!(world.apply([Event::Apply(base("m", 1, A).incarnation("a"))]), [""; 0], "an unknown token becomes known");
+    assert_eq!(
+        world.apply([Event::Apply(base("m", 1, A).incarnation("a"))]),
+        [""; 0],
+        "an unknown token becomes known"
+    );
     assert_eq!(world.apply([Event::Apply(base("m", 1, A))]), [""; 0], "one without a token leaves the stored one");
     let lines = world.apply([Event::Apply(base("m", 1, A).incarnation("b"))]);
     assert_eq!(
