@@ -24,7 +24,7 @@ later without a change by its caller. All of them pickle with their attributes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from ._native import WorkerSetEntry
@@ -46,6 +46,9 @@ __all__ = [
 ]
 
 
+_Cause: TypeAlias = Literal["caller", "input", "world", "library"]
+
+
 class WorkerSetError(Exception):
     """Base of all exceptions of this library. Never raised itself.
 
@@ -54,7 +57,7 @@ class WorkerSetError(Exception):
         retryable: whether the same call may succeed later.
     """
 
-    caused_by: ClassVar[Literal["caller", "input", "world", "library"]] = "library"
+    caused_by: ClassVar[_Cause] = "library"
     retryable: ClassVar[bool] = False
 
 
@@ -66,7 +69,7 @@ class ConfigError(WorkerSetError, ValueError):
         reason: what was given and what is allowed.
     """
 
-    caused_by = "caller"
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(field, reason)
@@ -85,7 +88,7 @@ class CardError(WorkerSetError, ValueError):
         field: path in the card's JSON, dots between names, ``[n]`` for list items; empty when the whole text is at fault.
     """
 
-    caused_by = "input"
+    caused_by: ClassVar[_Cause] = "input"
 
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(reason, field)
@@ -99,7 +102,7 @@ class CardError(WorkerSetError, ValueError):
 class ControllerClosed(WorkerSetError, RuntimeError):
     """The controller was closed, by ``close()`` or by an :class:`InternalError`. Caused by the caller; a retry does not help."""
 
-    caused_by = "caller"
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, reason: str = "the controller is closed") -> None:
         super().__init__(reason)
@@ -113,7 +116,7 @@ class RoutingError(WorkerSetError):
         model: the name that was asked for, or the model of the hop.
     """
 
-    caused_by = "world"
+    caused_by: ClassVar[_Cause] = "world"
 
     def __init__(self, model: str, *args: object) -> None:
         super().__init__(model, *args)
@@ -130,7 +133,7 @@ class ModelNotFound(RoutingError, LookupError):
         model: the name that was asked for.
     """
 
-    caused_by = "caller"
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -234,7 +237,7 @@ class DiscoveryError(WorkerSetError, ConnectionError):
         url: the backend, without credentials; empty when unknown.
     """
 
-    caused_by = "world"
+    caused_by: ClassVar[_Cause] = "world"
     retryable = True
 
     def __init__(self, reason: str, *, url: str = "") -> None:
