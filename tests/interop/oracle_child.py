@@ -1,0 +1,22 @@
+"""Runs inside the virtual environment of one ai-dynamo-runtime wheel: a card a line in, the wheel's answer a line out."""
+
+import json
+import os
+import sys
+
+from dynamo._core import ModelDeploymentCard
+
+
+def answer(card: str) -> dict[str, str]:
+    """The sum that the wheel computes, or why it refuses the card."""
+    try:
+        decoded = ModelDeploymentCard.from_json_str(card)
+    except Exception as error:  # noqa: BLE001  the wheel raises plain `Exception` for every refusal
+        return {"error": str(error)}
+    # The wheel shows the checksum only as the last part of the card's cache folder.
+    return {"mdcsum": os.path.basename(str(decoded.local_dir()))}
+
+
+for line in sys.stdin:
+    sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+    sys.stdout.flush()
