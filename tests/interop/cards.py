@@ -5,10 +5,10 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from base_cards import FULL, MINIMAL, MODEL_TYPES, ROUTER, ROUTER_MODES, WORKER_TYPES, Card, digest
-from jsontext import Pairs, Raw, dump
-from router_cards import CHOICES, COUNTS, FLOATS, NUMERALS, SWITCHES
-from systematic_cards import ANY, BASENAMES, CONTRACT, RUNTIME, TEXTS, TRUTHY
+from tests.interop.base_cards import FULL, MINIMAL, MODEL_TYPES, ROUTER, ROUTER_MODES, WORKER_TYPES, Card, digest
+from tests.interop.jsontext import Pairs, Raw, dump
+from tests.interop.router_cards import CHOICES, COUNTS, FLOATS, NUMERALS, SWITCHES
+from tests.interop.systematic_cards import ANY, BASENAMES, CONTRACT, RUNTIME, TEXTS, TRUTHY
 
 UNIT = ("host_cache_hit_weight", "disk_cache_hit_weight", "shared_cache_multiplier")
 UNIT_RATIO = "conditional_disagg_eff_isl_ratio_threshold"

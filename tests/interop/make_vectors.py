@@ -1,6 +1,6 @@
 """Writes `tests/fixtures/cards/vectors.jsonl`: card texts with the sums, or the refusals, of four real Dynamo releases.
 
-Run it from anywhere: `python tests/interop/make_vectors.py`. It makes the virtual environments that it needs. Each line is
+Run it with `make vectors`. It makes the virtual environments that it needs. Each line is
 `{"name", "card": text, "mdcsum": {profile: hex}, "error": {profile: message}}`; every profile stands in one of the two.
 """
 
@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import cards
-from oracle import RELEASES, ROOT, Oracle
-from router_cards import router_cards
-from systematic_cards import systematic
+from tests.interop import cards
+from tests.interop.oracle import RELEASES, ROOT, Oracle
+from tests.interop.router_cards import router_cards
+from tests.interop.systematic_cards import systematic
 
 FOLDER = ROOT / "tests" / "fixtures" / "cards"
 OBSERVED = FOLDER / "observed.jsonl"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from base_cards import MINIMAL, ROUTER, ROUTER_MODES
-from jsontext import Pairs, Raw, dump
+from tests.interop.base_cards import MINIMAL, ROUTER, ROUTER_MODES
+from tests.interop.jsontext import Pairs, Raw, dump
 
 Named = Iterator[tuple[str, str]]
 

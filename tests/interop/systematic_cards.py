@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from base_cards import BASES, FIELDS, FULL, MINIMAL, MODEL_TYPES, ROUTER_MODES, WORKER_TYPES, Card, digest, file
-from jsontext import Pairs, Raw, dump
+from tests.interop.base_cards import BASES, FIELDS, FULL, MINIMAL, MODEL_TYPES, ROUTER, ROUTER_MODES, WORKER_TYPES, Card, digest, file
+from tests.interop.jsontext import Pairs, Raw, dump
 
 Named = Iterator[tuple[str, str]]
 
@@ -356,7 +356,7 @@ def _runtime() -> Named:
 def _arrays() -> Named:
     slots = [FULL.get(field) for field in FIELDS]
     slots[FIELDS.index("runtime_config")] = {"context_length": 5}
-    for length in (0, len(slots) - 2, len(slots) - 1, len(slots), len(slots) + 1):
+    for length in range(13, len(slots) + 2):
         yield f"array/card/{length}", dump([*slots, 1][:length])
     yield "array/runtime_config/1", _with("minimal", runtime_config=[4096])
     yield "array/runtime_config/0", _with("minimal", runtime_config=[])
@@ -364,5 +364,7 @@ def _arrays() -> Named:
         yield f"array/router/{mode}", _with("minimal", router_config=[mode, {}, {}, False, None, "hard"])
     for router in (["k_v", {}, {}], ["k_v", {}, {}, True], ["k_v", [], []], ["k_v", {}, [0.5, 1, 0.25]], ["k_v", {}, [0.5]]):
         yield f"array/router/{_label(router)}", _with("minimal", router_config=router)
+    for settings in ([], [0.5], [1.0, 0.5, 2, 1, 0.5, 0.5, 0.25, False]):
+        yield f"array/kv/{len(settings)}", _with("minimal", router_config={**ROUTER, "kv_router_config": settings})
     yield "array/lora", _with("minimal", lora=["l", 1])
     yield "array/lora-short", _with("minimal", lora=["l"])
