@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.interop.base_cards import FULL, MINIMAL, MODEL_TYPES, ROUTER, ROUTER_MODES, WORKER_TYPES, Card, digest
+from tests.interop.card_values import ANY, BASENAMES, CONTRACT, RUNTIME, TEXTS, TRUTHY
 from tests.interop.jsontext import Pairs, Raw, dump
 from tests.interop.router_cards import CHOICES, COUNTS, FLOATS, NUMERALS, SWITCHES
-from tests.interop.systematic_cards import ANY, BASENAMES, CONTRACT, RUNTIME, TEXTS, TRUTHY
 
 UNIT = ("host_cache_hit_weight", "disk_cache_hit_weight", "shared_cache_multiplier")
 UNIT_RATIO = "conditional_disagg_eff_isl_ratio_threshold"
@@ -47,7 +47,9 @@ def numeral(rng: random.Random) -> Raw:
         return Raw("0." + _digits(rng, 25))
     whole = (rng.choice("123456789") + _digits(rng, 24)) if rng.random() < 0.7 else "0"
     fraction = "." + _digits(rng, 25) if rng.random() < 0.7 else ""
-    exponent = f"e{rng.choice(('', '+', '-'))}{rng.choice((rng.randrange(12), rng.randrange(340)))}" if kind == 5 else ""
+    exponent = (
+        f"e{rng.choice(('', '+', '-'))}{rng.choice((rng.randrange(12), rng.randrange(340)))}" if kind == 5 else ""
+    )
     return Raw(rng.choice(("", "", "", "", "-")) + whole + fraction + exponent)
 
 
@@ -58,7 +60,9 @@ def fraction(rng: random.Random) -> Raw:
 
 def text(rng: random.Random) -> str:
     """A short string, often with characters that need care."""
-    return rng.choice((rng.choice(TEXTS), "".join(rng.choices("aZ09 /._-|é模🦙\u0000\u001f\"\\\n\u2028", k=rng.randrange(9)))))
+    return rng.choice(
+        (rng.choice(TEXTS), "".join(rng.choices('aZ09 /._-|é模🦙\u0000\u001f"\\\n\u2028', k=rng.randrange(9))))
+    )
 
 
 def file(rng: random.Random) -> Card:
@@ -72,8 +76,12 @@ def file(rng: random.Random) -> Card:
 
 def template(rng: random.Random) -> Card:
     """A chat template or prompt formatter."""
-    arm = rng.choice(("hf_tokenizer_config_json", "hf_chat_template", "hf_chat_template_jinja", "hf_chat_template_json"))
-    return {arm: file(rng) if arm == "hf_tokenizer_config_json" else {"is_custom": rng.random() < 0.5, "file": file(rng)}}
+    arm = rng.choice(
+        ("hf_tokenizer_config_json", "hf_chat_template", "hf_chat_template_jinja", "hf_chat_template_json")
+    )
+    return {
+        arm: file(rng) if arm == "hf_tokenizer_config_json" else {"is_custom": rng.random() < 0.5, "file": file(rng)}
+    }
 
 
 def roles(rng: random.Random) -> list[list[str]]:
@@ -101,7 +109,9 @@ def runtime_data(rng: random.Random) -> Card:
         if rng.random() < 0.4:
             made[key] = rng.choice(TRUTHY)
     if rng.random() < 0.4:
-        contract = rng.choice((rng.choice(CONTRACT), {text(rng): numeral(rng) for _ in range(3)}, [numeral(rng), text(rng)]))
+        contract = rng.choice(
+            (rng.choice(CONTRACT), {text(rng): numeral(rng) for _ in range(3)}, [numeral(rng), text(rng)])
+        )
         made["vllm_nemotron_video_processor_contract"] = contract
     return made
 

@@ -4,6 +4,7 @@ Run it with `make vectors`. It makes the virtual environments that it needs. Eac
 `{"name", "card": text, "mdcsum": {profile: hex}, "error": {profile: message}}`; every profile stands in one of the two.
 """
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -49,9 +50,11 @@ def distinct() -> dict[str, str]:
 def main() -> int:
     """Asks every wheel about every card and writes the file."""
     named = distinct()
-    lines: list[dict[str, Any]] = [{"name": name, "card": text, "mdcsum": {}, "error": {}} for name, text in named.items()]
+    lines: list[dict[str, Any]] = [
+        {"name": name, "card": text, "mdcsum": {}, "error": {}} for name, text in named.items()
+    ]
     for profile in RELEASES:
-        with Oracle(profile) as oracle:
+        with contextlib.closing(Oracle(profile)) as oracle:
             for line, answer in zip(lines, oracle.ask_all(named.values()), strict=True):
                 if answer.mdcsum is not None:
                     line["mdcsum"][profile] = answer.mdcsum

@@ -1,6 +1,5 @@
 """The real ai-dynamo-runtime wheels as oracles, each in a virtual environment and a process of its own."""
 
-import contextlib
 import json
 import os
 import subprocess
@@ -8,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).with_name("oracle_child.py")
@@ -33,9 +31,9 @@ def interpreter(profile: str) -> Path:
     ready = folder / ".ready"
     if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        packages = [f"ai-dynamo-runtime=={release}"]
         subprocess.run(
-            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            + [f"ai-dynamo-runtime=={release}"],
+            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
             check=True,
         )
         ready.touch()
@@ -48,7 +46,7 @@ def _environment() -> dict[str, str]:
     return {**kept, "DYN_LOG": "off"}
 
 
-class Oracle(contextlib.AbstractContextManager["Oracle"]):
+class Oracle:
     """One wheel, asked over pipes. Not for use from several threads."""
 
     def __init__(self, profile: str) -> None:
@@ -62,12 +60,8 @@ class Oracle(contextlib.AbstractContextManager["Oracle"]):
             env=_environment(),
         )
 
-    def __enter__(self) -> "Oracle":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the process and wait for it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
@@ -87,3 +81,14 @@ class Oracle(contextlib.AbstractContextManager["Oracle"]):
     def ask_all(self, cards: Iterable[str]) -> Iterator[Answer]:
         """The answers in the order of the cards."""
         return (self.ask(card) for card in cards)
+
+
+def main(profiles: list[str]) -> int:
+    """Makes the environments of the named profiles."""
+    for profile in profiles:
+        print(interpreter(profile))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
-"""Runs inside the virtual environment of one ai-dynamo-runtime wheel: a card a line in, the wheel's answer a line out."""
+"""Runs beside one ai-dynamo-runtime wheel: a card a line in, the wheel's answer a line out."""
 
 import json
-import os
 import sys
+from pathlib import Path
 
 from dynamo._core import ModelDeploymentCard
 
@@ -14,7 +14,7 @@ def answer(card: str) -> dict[str, str]:
     except Exception as error:  # noqa: BLE001  the wheel raises plain `Exception` for every refusal
         return {"error": str(error)}
     # The wheel shows the checksum only as the last part of the card's cache folder.
-    return {"mdcsum": os.path.basename(str(decoded.local_dir()))}
+    return {"mdcsum": Path(decoded.local_dir()).name}
 
 
 for line in sys.stdin:

@@ -52,15 +52,72 @@ UNKNOWN = ("router_prefill_policy", "router_decode_policy", "router_approximate_
 KEYS = (*FLOATS, *SWITCHES, *COUNTS, *CHOICES, *TEXTS)
 
 NUMERALS = (
-    *("0", "-0", "0.0", "-0.0", "1", "1.0", "1.5", "0.5", "0.7", "0.25", "0.75", "-1", "-0.5", "2", "16", "120", "2048"),
-    *("1e15", "1e16", "9999999999999998", "99999999999999990000", "1e22", "1e23", "1e308", "1.7976931348623157e308", "1e309"),
-    *("1e-4", "1e-5", "0.00001", "9.9e-6", "1e-7", "1.5e-7", "5e-324", "2.2250738585072014e-308", "1e-400", "0e999", "1e-999999999999"),
+    *(
+        "0",
+        "-0",
+        "0.0",
+        "-0.0",
+        "1",
+        "1.0",
+        "1.5",
+        "0.5",
+        "0.7",
+        "0.25",
+        "0.75",
+        "-1",
+        "-0.5",
+        "2",
+        "16",
+        "120",
+        "2048",
+    ),
+    *(
+        "1e15",
+        "1e16",
+        "9999999999999998",
+        "99999999999999990000",
+        "1e22",
+        "1e23",
+        "1e308",
+        "1.7976931348623157e308",
+        "1e309",
+    ),
+    *(
+        "1e-4",
+        "1e-5",
+        "0.00001",
+        "9.9e-6",
+        "1e-7",
+        "1.5e-7",
+        "5e-324",
+        "2.2250738585072014e-308",
+        "1e-400",
+        "0e999",
+        "1e-999999999999",
+    ),
     *("123456789012345678901", "122.416294033786585", "0.1000000000000000055511151231257827", "18446744073709551615"),
-    *("18446744073709551616", "9007199254740993", "3.141592653589793238462643383279", "6.02214076e23", "1.7976931348623159e308"),
+    *(
+        "18446744073709551616",
+        "9007199254740993",
+        "3.141592653589793238462643383279",
+        "6.02214076e23",
+        "1.7976931348623159e308",
+    ),
     *("0.30000000000000004", "100000000000000000000000000000000000000", "7.0e-10", "4.35", "0.000035", "1E+2", "1E-2"),
 )
 
-KEYED = {"router_tracking_hash": "keyed-xxh3-v1", "router_tracking_key_file": "/k", "router_tracking_key_id": "id"}
+KEYED: dict[str, object] = {
+    "router_tracking_hash": "keyed-xxh3-v1",
+    "router_tracking_key_file": "/k",
+    "router_tracking_key_id": "id",
+}
+CONDITIONAL: dict[str, dict[str, object]] = {
+    "bare": {},
+    "prefill": {"conditional_disagg_prefill_busy_threshold": 1},
+    "decode": {"conditional_disagg_decode_busy_threshold": 1},
+    "queue": {"router_queue_threshold": 0},
+    "queue-null": {"router_queue_threshold": None},
+}
 RULES: dict[str, dict[str, object]] = {
     "credit-above-1": {"overlap_score_credit": 1.5},
     "threads-0": {"router_event_threads": 0},
@@ -100,13 +157,7 @@ RULES: dict[str, dict[str, object]] = {
             **extra,
         }
         for policy in CHOICES["conditional_disagg_policy"]
-        for label, extra in {
-            "bare": {},
-            "prefill": {"conditional_disagg_prefill_busy_threshold": 1},
-            "decode": {"conditional_disagg_decode_busy_threshold": 1},
-            "queue": {"router_queue_threshold": 0},
-            "queue-null": {"router_queue_threshold": None},
-        }.items()
+        for label, extra in CONDITIONAL.items()
     },
     "conditional-off-load": {"conditional_disagg_policy": "prefill_load"},
     "weight-0": {"overlap_score_weight": 0},
@@ -134,8 +185,25 @@ def router_cards() -> Named:
     for affinity in ("hard", "soft", "Hard", None, 7, {"soft": None}):
         yield f"router/session_affinity_mode/{affinity}", _top(session_affinity_mode=affinity)
     yield "router/unknown-key", _top(zz_future=1)
-    for key in ("active_decode_blocks_threshold", "active_prefill_tokens_threshold", "active_prefill_tokens_threshold_frac", "zz"):
-        for text in ("null", "0", "-0", "-1", "0.5", "7", "1e16", "18446744073709551616", "122.416294033786585", "true", '"1"'):
+    for key in (
+        "active_decode_blocks_threshold",
+        "active_prefill_tokens_threshold",
+        "active_prefill_tokens_threshold_frac",
+        "zz",
+    ):
+        for text in (
+            "null",
+            "0",
+            "-0",
+            "-1",
+            "0.5",
+            "7",
+            "1e16",
+            "18446744073709551616",
+            "122.416294033786585",
+            "true",
+            '"1"',
+        ):
             yield f"router/load/{key}/{text}", _top(load_threshold_config={key: Raw(text)})
     yield from _rows()
     for name, settings in RULES.items():
@@ -147,13 +215,43 @@ def router_cards() -> Named:
 
 def _rows() -> Named:
     for key in FLOATS:
-        for text in ("null", "0", "-0.0", "1", "0.5", "0.7", "0.75", "0.25", "120", "1.5", "-0.5", "-1e-9", "1e300", "1e999", "true", '"1"'):
+        for text in (
+            "null",
+            "0",
+            "-0.0",
+            "1",
+            "0.5",
+            "0.7",
+            "0.75",
+            "0.25",
+            "120",
+            "1.5",
+            "-0.5",
+            "-1e-9",
+            "1e300",
+            "1e999",
+            "true",
+            '"1"',
+        ):
             yield f"kv/{key}/{text}", _kv({key: Raw(text)})
     for key in SWITCHES:
         for text in ("null", "true", "false", "0", '"true"'):
             yield f"kv/{key}/{text}", _kv({key: Raw(text)})
     for key in COUNTS:
-        for text in ("null", "0", "1", "4", "2048", "1000000", "4294967295", "4294967296", "18446744073709551616", "-1", "1.0", '"1"'):
+        for text in (
+            "null",
+            "0",
+            "1",
+            "4",
+            "2048",
+            "1000000",
+            "4294967295",
+            "4294967296",
+            "18446744073709551616",
+            "-1",
+            "1.0",
+            '"1"',
+        ):
             yield f"kv/{key}/{text}", _kv({key: Raw(text)})
     for key, names in CHOICES.items():
         for name in (*names, names[0].upper(), "", None, {names[0]: None}):

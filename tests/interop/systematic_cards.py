@@ -3,87 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.interop.base_cards import BASES, FIELDS, FULL, MINIMAL, MODEL_TYPES, ROUTER, ROUTER_MODES, WORKER_TYPES, Card, digest, file
+from tests.interop.base_cards import (
+    BASES,
+    FIELDS,
+    FULL,
+    MINIMAL,
+    MODEL_TYPES,
+    ROUTER,
+    ROUTER_MODES,
+    WORKER_TYPES,
+    Card,
+    file,
+)
+from tests.interop.card_values import ANY, BASENAMES, CONTRACT, DIGEST, HEX, INTEGERS, NUMERALS, RUNTIME, TEXTS, TRUTHY
 from tests.interop.jsontext import Pairs, Raw, dump
 
 Named = Iterator[tuple[str, str]]
-
-# One value of every JSON type: for each field most of them are wrong.
-ANY: tuple[object, ...] = (None, True, "x", 7, 1.5, [], ["x"], {}, {"x": 1})
-INTEGERS: tuple[object, ...] = (0, 1, 2**16, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64, -1)
-NUMERALS = ("-0", "1.0", "1e1", "1E0", "16.", "016", "+1", "0x10", "1_0", "NaN", "1e999", "-1e-999")
-TEXTS = (
-    "",
-    " ",
-    "é",
-    "e\u0301",
-    "模型",
-    "🦙",
-    "\u0000",
-    "\u001f\u007f\u0080",
-    '"\\/',
-    "\b\t\n\f\r",
-    "\u2028\ufeff",
-    "x" * 300,
-)
-DIGEST = digest("one")
-HEX = DIGEST.removeprefix("blake3:")
-
-# Every key the wheels' runtime_config may have, with values that some release takes.
-RUNTIME: dict[str, tuple[object, ...]] = {
-    "context_length": (0, 4096),
-    "total_kv_blocks": (1, 2**63),
-    "max_num_seqs": (1,),
-    "max_num_batched_tokens": (1,),
-    "max_gpu_lora_count": (4,),
-    "tool_call_parser": ("hermes",),
-    "reasoning_parser": ("",),
-    "exclude_tools_when_tool_choice_none": (False,),
-    "data_parallel_start_rank": (1,),
-    "data_parallel_size": (2,),
-    "enable_local_indexer": (False,),
-    "enable_eagle": (True,),
-    "runtime_data": ({"a": {"b": [1, 2.5, None]}},),
-    "disaggregated_endpoint": ({"bootstrap_host": "h", "bootstrap_port": 65535}, {"bootstrap_port": 65536}, ["h", 1]),
-    "taints": (["a", "b"],),
-    "stable_routing_id": ("r",),
-    "topology_domains": ({"zone": "z"}, {"zone": 1}),
-    "kv_transfer_domain": ("zone",),
-    "kv_transfer_enforcement": ("required", "preferred", {"required": None}),
-    "kv_transfer_preferred_weight": (0.5, Raw("1e39"), Raw("-1e400")),
-    "structural_tag_mode": ("off", "on"),
-    "structural_tag_scope": ("auto", "always"),
-    "structural_tag_schema": ("auto", "strict"),
-    "tokenizer_backend": ("default", "fastokens", "basetenkenizer"),
-    "kv_event_publishing_enabled": (True,),
-    "kv_state_endpoint": ({"namespace": "n", "component": "c", "name": "e"}, {"namespace": "n"}, ["n", "c", "e"]),
-    "tool_call_arguments_format": ("json_string", "json_object"),
-    "tokenizer_fallback_enabled": (False,),
-    "kv_event_source_mode": ("x",),
-    "structural_tag": ({}, {"mode": "on"}, {"mode": "off", "scope": "auto", "schema": "strict"}),
-}
-
-TRUTHY: tuple[object, ...] = (
-    *(True, False, None, 1, 1.0, [], {}, ["true"]),
-    *("1", "true", "yes", "on", "TRUE", "Yes", "oN", " true ", "\u00a0on\u3000", "\ttrue\n", "\u200btrue", "y", "0", "", "ＯＮ"),
-)
-CONTRACT: tuple[object, ...] = (
-    *(None, True, 0, 7, -1, 2.5, "", "x", "é\n\u0001\u007f\"\\", [], [3, 1, 2], {}, {"b": 1, "a": {"d": [], "c": None}}),
-    {"é": 1, "z": 2, "Z": 3, "": 4, "\U0001f999": 5, "\uffff": 6},
-    *(Raw(text) for text in ("1e16", "1e15", "0.00001", "0.000001", "-0", "-0.0", "1.50", "18446744073709551615")),
-    *(Raw(text) for text in ("18446744073709551616", "123456789012345678901", "-9223372036854775808", "1e308", "1e-400")),
-    Raw('{"a":1,"a":2}'),
-    Raw('"\\u00e9\\/\\ud83e\\udd99"'),
-)
-
-BASENAMES = (
-    *("/a/b.json", "b.json", "/a/b/", "/a/./", "a/..", "..", ".", "", "/", "//", "a//b", "a/./b/.", "a/../b", "é/ü.txt", "a b"),
-    *("https://h/a/b.json", "http://h/a/b.json/?q#f", "http://h/", "http://h", "http://h/é b", "http://h/%41%2f", "http://h/a/.."),
-    *("http://h/a/./b/../c", "http://h/a//", "HTTP://H/A", "file:///a/b", "file://h/a", "file:a/b", "file:/C|/x", "hf://org/model/f.bin"),
-    *("a:b/c", "a:b/c/", "a:", "a:?q", "C:\\x\\y", "http:\\\\h\\a\\b", "http://h/\"#<>?`{}^|[]", "s3://bucket/key with space?v=1"),
-    *("http://[::1]/a", "http://[bad/a", "http://h:99999/a", " http://h/a ", "ht\ttp://h/a\nb", "mailto:x@y", "data:text/plain,a/b"),
-    *("https://h/a;b,c=@!$&'()*+~", "blob:https://h/a", "1a:b", "a+b-c.1:/d/e", "http://é.h/x", "http://h/\u0001\u007f", "a:b c/d e "),
-)
 
 
 def systematic() -> Named:
@@ -162,15 +97,38 @@ def _top_level() -> Named:
     for text in TEXTS:
         for field in ("display_name", "source_path", "slug"):
             yield f"text/{field}/{_label(text)}", _with("minimal", **{field: text})
-    for escape in ("\\u0041", "\\u00e9", "\\ud83e\\udd99", "\\ud800", "\\udd99\\ud83e", "\\/", "\\u0000", "\\x41", "\\u12"):
+    for escape in (
+        "\\u0041",
+        "\\u00e9",
+        "\\ud83e\\udd99",
+        "\\ud800",
+        "\\udd99\\ud83e",
+        "\\/",
+        "\\u0000",
+        "\\x41",
+        "\\u12",
+    ):
         yield f"escape/{escape}", _with("minimal", display_name=Raw(f'"{escape}"'))
     for name, path in (("ab", "c"), ("a", "bc"), ("abc", None), ("abc", "")):
         yield f"seam/{name}+{path}", _with("minimal", display_name=name, source_path=path)
-    for context in ([], ["oai_chat"], ["llama3_date_time"], ["llama3_date_time", "oai_chat"], ["oai_chat"] * 2, ["OaiChat"]):
+    for context in (
+        [],
+        ["oai_chat"],
+        ["llama3_date_time"],
+        ["llama3_date_time", "oai_chat"],
+        ["oai_chat"] * 2,
+        ["OaiChat"],
+    ):
         yield f"prompt_context/{context}", _with("minimal", prompt_context=context)
-    for lora in ({"name": "l"}, {"name": "l", "max_gpu_lora_count": 2**32}, {"max_gpu_lora_count": 1}, {"name": "l", "z": 1}):
+    for lora in (
+        {"name": "l"},
+        {"name": "l", "max_gpu_lora_count": 2**32},
+        {"max_gpu_lora_count": 1},
+        {"name": "l", "z": 1},
+    ):
         yield f"lora/{_label(lora)}", _with("minimal", lora=lora)
-    for tensor in ({"name": "t"}, {"name": "t", "inputs": [], "outputs": []}, {"inputs": []}):
+    tensors: tuple[Card, ...] = ({"name": "t"}, {"name": "t", "inputs": [], "outputs": []}, {"inputs": []})
+    for tensor in tensors:
         yield f"tensor/{_label(tensor)}", _with("minimal", tensor_model_config=tensor)
     fetcher: Card = {
         "user_agent": "u",
@@ -182,7 +140,10 @@ def _top_level() -> Named:
     }
     yield "media_fetcher/full", _with("minimal", media_fetcher=fetcher)
     for key in fetcher:
-        yield f"media_fetcher/without-{key}", _with("minimal", media_fetcher={k: v for k, v in fetcher.items() if k != key})
+        yield (
+            f"media_fetcher/without-{key}",
+            _with("minimal", media_fetcher={k: v for k, v in fetcher.items() if k != key}),
+        )
 
 
 def _lengths() -> Named:
@@ -256,9 +217,18 @@ def _files() -> Named:
     yield "file/twice-path", _with("minimal", extra_files=[Pairs((*file("/a").items(), ("path", "/b")))])
     for path in BASENAMES:
         yield f"basename/{_label(path)}", _with("minimal", extra_files=[{"path": path, "checksum": DIGEST}])
-        yield f"slot-path/{_label(path)}", _with("minimal", model_info={"hf_config_json": {"path": path, "checksum": DIGEST}})
+        yield (
+            f"slot-path/{_label(path)}",
+            _with("minimal", model_info={"hf_config_json": {"path": path, "checksum": DIGEST}}),
+        )
     a, b, same = file("/x/a"), file("/x/b"), file("/y/a", "another")
-    for label, files in {"ab": [a, b], "ba": [b, a], "aa": [a, a], "same-name": [a, same], "same-name-swapped": [same, a]}.items():
+    for label, files in {
+        "ab": [a, b],
+        "ba": [b, a],
+        "aa": [a, a],
+        "same-name": [a, same],
+        "same-name-swapped": [same, a],
+    }.items():
         yield f"extra_files/{label}", _with("minimal", extra_files=files)
     one = file("/m/one")
     yield "interchange/gen_config", _with("minimal", gen_config={"hf_generation_config_json": one})
@@ -266,11 +236,27 @@ def _files() -> Named:
 
 
 def _roles() -> Named:
-    for name in (*WORKER_TYPES, "", "Prefill", "prefill|decode", "router", {"decode": None}, {"decode": 1}, {"decode": None, "encode": None}):
+    for name in (
+        *WORKER_TYPES,
+        "",
+        "Prefill",
+        "prefill|decode",
+        "router",
+        {"decode": None},
+        {"decode": 1},
+        {"decode": None, "encode": None},
+    ):
         yield f"worker_type/{_label(name)}", _with("minimal", worker_type=name)
         yield f"needs/{_label(name)}", _with("minimal", needs=[[name]])
     role_lists: tuple[object, ...] = (
-        *([[]], [[], []], [["prefill", "decode"]], [["decode", "prefill"]], [["prefill"], ["decode"]], [["decode"], ["prefill"]]),
+        *(
+            [[]],
+            [[], []],
+            [["prefill", "decode"]],
+            [["decode", "prefill"]],
+            [["prefill"], ["decode"]],
+            [["decode"], ["prefill"]],
+        ),
         *([["prefill"], ["prefill"]], [["aggregated"] * 3], [None], [[None]], ["prefill"], [["prefill"], None]),
     )
     for needs in role_lists:
@@ -283,15 +269,57 @@ def _roles() -> Named:
     for model_type in (
         *MODEL_TYPES,
         *(name.lower() for name in MODEL_TYPES),
-        *("", " ", "Chat|Completions", "Chat | Completions", "  Chat|  Completions ", "Chat | Chat", "|", "Chat |", "Chat,Completions", "Nope"),
-        *("0x1", "0x3", "0x400", "0x7ff", "0x800", "0xffff", "0x10000", "0x", "0X1", "0xFF", "0x0", "1", "Chat | 0x2", "0x1|0x2", "-0x1", "0x+1"),
+        *(
+            "",
+            " ",
+            "Chat|Completions",
+            "Chat | Completions",
+            "  Chat|  Completions ",
+            "Chat | Chat",
+            "|",
+            "Chat |",
+            "Chat,Completions",
+            "Nope",
+        ),
+        *(
+            "0x1",
+            "0x3",
+            "0x400",
+            "0x7ff",
+            "0x800",
+            "0xffff",
+            "0x10000",
+            "0x",
+            "0X1",
+            "0xFF",
+            "0x0",
+            "1",
+            "Chat | 0x2",
+            "0x1|0x2",
+            "-0x1",
+            "0x+1",
+        ),
     ):
         yield f"model_type/{model_type}", _with("minimal", model_type=model_type)
 
 
 def _names() -> Named:
     alias_lists: tuple[object, ...] = (
-        *([], [""], ["a"], ["a", "b"], ["b", "a"], ["a", "a"], ["ab"], ["é"], ["e\u0301"], ["x" * 300], [None], [7], ["org/model-a"]),
+        *(
+            [],
+            [""],
+            ["a"],
+            ["a", "b"],
+            ["b", "a"],
+            ["a", "a"],
+            ["ab"],
+            ["é"],
+            ["e\u0301"],
+            ["x" * 300],
+            [None],
+            [7],
+            ["org/model-a"],
+        ),
     )
     for aliases in alias_lists:
         yield f"aliases/{_label(aliases)}", _with("minimal", aliases=aliases)
@@ -362,7 +390,13 @@ def _arrays() -> Named:
     yield "array/runtime_config/0", _with("minimal", runtime_config=[])
     for mode in ROUTER_MODES:
         yield f"array/router/{mode}", _with("minimal", router_config=[mode, {}, {}, False, None, "hard"])
-    for router in (["k_v", {}, {}], ["k_v", {}, {}, True], ["k_v", [], []], ["k_v", {}, [0.5, 1, 0.25]], ["k_v", {}, [0.5]]):
+    for router in (
+        ["k_v", {}, {}],
+        ["k_v", {}, {}, True],
+        ["k_v", [], []],
+        ["k_v", {}, [0.5, 1, 0.25]],
+        ["k_v", {}, [0.5]],
+    ):
         yield f"array/router/{_label(router)}", _with("minimal", router_config=router)
     for settings in ([], [0.5], [1.0, 0.5, 2, 1, 0.5, 0.5, 0.25, False]):
         yield f"array/kv/{len(settings)}", _with("minimal", router_config={**ROUTER, "kv_router_config": settings})
