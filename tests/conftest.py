@@ -10,7 +10,6 @@ _left_out: list[str] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(NO_SKIPS, action="store_true", help="fail if a test was skipped or xfailed; implied by CI")
-    parser.addoption("--fuzz-seed", type=int, default=None, help="seed of the differential card test; default: drawn")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
