@@ -18,6 +18,7 @@ INSTALLED := $(VENV)/.installed
 WHEEL := dist/.built
 ORACLE := .venvs/dynamo-1.6.1/.ready
 CODE := python tests benches
+BENCHES := $(basename $(notdir $(wildcard benches/bench_*.py)))
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
 	$(shell find rust python -type f ! -name '*.so' ! -name '*.pyc')
@@ -52,7 +53,7 @@ test-python: $(INSTALLED) $(ORACLE) ## Python tests, interop and documentation s
 	$(BIN)/python -m pytest --no-skips $(PYTEST_ARGS)
 
 bench: $(INSTALLED) ## Benchmarks in short form; BENCH=full for every size.
-	for file in benches/bench_*.py; do $(BIN)/python "$$file" --$(BENCH); done
+	for name in $(BENCHES); do $(BIN)/python -m "benches.$$name" --$(BENCH); done
 
 wheel: $(WHEEL) ## Build the release wheel into dist/.
 

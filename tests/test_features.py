@@ -1,4 +1,4 @@
-"""Cargo features that would change how numbers are read, and so every checksum with a router configuration (WIRE 3.5)."""
+"""No Cargo feature may change how numbers are read, and with it every checksum of router settings (WIRE 3.5)."""
 
 import json
 import subprocess

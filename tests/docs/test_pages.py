@@ -1,4 +1,4 @@
-"""What README and documentation show is run: `python` blocks in order, one program a page; `console` blocks command by command."""
+"""What README and documentation show is run: `python` blocks as one program a page, `console` blocks by command."""
 
 import doctest
 import os

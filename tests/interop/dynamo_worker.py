@@ -20,7 +20,6 @@ async def generate(request: object) -> AsyncIterator[object]:
     yield request
 
 
-@dynamo_worker()
 async def main(runtime: DistributedRuntime) -> None:
     """Serve until SIGTERM; one line on stdout once the card is published."""
     endpoint = runtime.endpoint(f"{options.namespace}.backend.generate")
@@ -43,4 +42,4 @@ async def main(runtime: DistributedRuntime) -> None:
     await serving
 
 
-asyncio.run(main())
+asyncio.run(dynamo_worker()(main)())
