@@ -22,11 +22,13 @@ def cards(seed: int, count: int) -> Iterator[str]:
 
 def card(rng: random.Random) -> str:
     """One card text."""
-    tree: Any = copy.deepcopy(FULL if rng.random() < 0.3 else MINIMAL)
+    tree: Any = dict(FULL if rng.random() < 0.3 else MINIMAL)
     for field, make in FIELD_MAKERS.items():
         if rng.random() < 0.2:
             tree[field] = make(rng)
     for _ in range(rng.choice((0, 0, 0, 0, 1, 1, 2, 4))):
+        # The makers hand out shared values, which other cards use too.
+        tree = copy.deepcopy(tree)
         _mutate(rng, tree)
     if rng.random() < 0.2:
         tree = dict(rng.sample(list(tree.items()), len(tree)))
@@ -70,7 +72,7 @@ def file(rng: random.Random) -> Card:
     path = rng.choice((rng.choice(BASENAMES), "/m/" + text(rng), "https://h/" + text(rng), text(rng)))
     made: Card = {"path": path, "checksum": digest(rng.randrange(6))}
     if rng.random() < 0.3:
-        made["size"] = rng.choice((None, rng.getrandbits(32), rng.getrandbits(65)))
+        made["size"] = rng.choice((None, rng.getrandbits(32), rng.getrandbits(64)))
     return made
 
 
@@ -203,7 +205,7 @@ def _mutate(rng: random.Random, tree: Card) -> None:
     if kind == 0:
         del container[key]
     elif kind == 1:
-        container[key] = copy.deepcopy(rng.choice(ANY))
+        container[key] = rng.choice(ANY)
     elif kind == 2 and isinstance(container, dict):
         container[rng.choice(("zz_future", key.upper(), key + " ", text(rng)))] = rng.choice(ANY)
     elif kind == 3 and isinstance(value, dict) and value:
@@ -215,8 +217,11 @@ def _mutate(rng: random.Random, tree: Card) -> None:
         container[key] = rng.choice((text(rng), value + " ", value.upper(), {value: None}))
     elif kind == 6 and isinstance(value, list):
         container[key] = rng.choice((value[::-1], value + value, value[:1], [value]))
-    else:
+    elif kind == 7:
         container[key] = numeral(rng)
+    else:
+        other, place = rng.choice(slots)
+        container[key] = copy.deepcopy(other[place])
 
 
 def _damage(rng: random.Random, whole: str) -> str:
