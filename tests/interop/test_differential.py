@@ -29,6 +29,11 @@ def ours(card: str) -> Answer:
         return Answer(mdcsum=None, error=str(error))
 
 
+def test_a_seed_gives_the_same_cards_every_time() -> None:
+    assert list(cards(7, 300)) == list(cards(7, 300))
+    assert list(cards(7, 300)) != list(cards(8, 300))
+
+
 @pytest.mark.timeout(3600)
 def test_random_cards(seed: int) -> None:
     count = int(os.environ.get("WORKERSET_FUZZ_CARDS", "5000"))

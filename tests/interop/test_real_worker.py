@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import workerset
+import workerset.discovery
 from tests.interop.oracle import Oracle
 from tests.interop.real_worker import PROFILE, Worker, worker
 
@@ -97,10 +98,7 @@ async def next_succession(frontend: workerset.Frontend) -> None:
 async def test_the_second_worker_succeeds_when_the_first_is_gone(tmp_path: Path, number: signal.Signals) -> None:
     """Clauses S1 to S5, with the time limit of the store where the worker cannot say goodbye."""
     with start(tmp_path, 4096) as first, start(tmp_path, 8192) as second:
-        async with (
-            contextlib.aclosing(workerset.discovery.open(url(tmp_path))) as discovery,
-            workerset.Frontend(discovery) as frontend,
-        ):
+        async with workerset.Frontend(workerset.discovery.open(url(tmp_path))) as frontend:
             await frontend.wait_for(MODEL, timeout=DEADLINE)
             before = frontend.route(MODEL).decode
             assert before.ids() == (first.instance_id,)
