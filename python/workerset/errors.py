@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     from ._native import WorkerSetEntry
 
+    _Cause: TypeAlias = Literal["caller", "input", "world", "library"]
+
 __all__ = [
     "BindingRetired",
     "CardError",
@@ -44,9 +46,6 @@ __all__ = [
     "RoutingError",
     "WorkerSetError",
 ]
-
-
-_Cause: TypeAlias = Literal["caller", "input", "world", "library"]
 
 
 class WorkerSetError(Exception):

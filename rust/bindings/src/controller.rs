@@ -39,7 +39,8 @@ impl AdmissionController {
     #[pyo3(signature = (config = None))]
     fn new(config: Option<Ref<AdmissionConfig>>) -> PyResult<Self> {
         error::guarded(|| {
-            let config = config.map_or_else(|| Ok(Default::default()), |config| config.to_core())?;
+            let config =
+                config.map_or_else(|| Ok(workerset_core::AdmissionConfig::default()), |config| config.to_core())?;
             let core = Controller::new(config);
             Ok(Self {
                 decoder: core.decoder(),

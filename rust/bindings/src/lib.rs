@@ -1,5 +1,7 @@
 //! Python bindings: registers names. What they mean stands in `python/workerset/_native.pyi`.
 
+#![allow(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
+
 mod card;
 mod command;
 mod config;
