@@ -1,7 +1,7 @@
 """Which LLM workers may serve together: Dynamo's WorkerSet admission contract as a library.
 
-Discovery says what was seen, an :class:`AdmissionController` decides what is admitted, routes and hops answer requests, and a driver
-carries out what the controller asks for.
+Discovery says what was seen, an :class:`AdmissionController` decides what is admitted, routes and hops answer requests,
+and a driver carries out what the controller asks for.
 """
 
 from ._native import (

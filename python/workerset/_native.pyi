@@ -1,9 +1,13 @@
-"""The native part of workerset. Import these names from ``workerset``.
+# ruff: noqa: PYI021, A002  the prose lives here and not in Rust; argument names are those of the native code
+"""The native part of workerset.
 
-Records are frozen, compare and hash by value, match, pickle, and have ``to_dict()``. Lists are tuples in attributes and lists in
-``to_dict()``; any sequence is taken. Times are seconds of the caller's clock, ``float``. Checksums are 64 lower-case hex digits.
-Ids, counts, revisions and generations are ``int`` from 0 to 2**64 - 1; what does not fit raises :class:`OverflowError`, a wrong type
-:class:`TypeError`, a wrong text :class:`ValueError`. An *instance key* is ``namespace/component/endpoint/<id in hex>[/suffix]``.
+Import these names from ``workerset``.
+
+Records are frozen, compare and hash by value, match, pickle, and have ``to_dict()``. Lists are tuples in attributes and
+lists in ``to_dict()``; any sequence is taken. Times are seconds of the caller's clock, ``float``. Checksums are 64
+lower-case hex digits. Ids, counts, revisions and generations are ``int`` from 0 to 2**64 - 1; what does not fit raises
+:class:`OverflowError`, a wrong type :class:`TypeError`, a wrong text :class:`ValueError`. An *instance key* is
+``namespace/component/endpoint/<id in hex>[/suffix]``.
 
 A panic in the native code raises :class:`workerset.InternalError`; it also closes the controller that it happened in.
 """
@@ -100,8 +104,11 @@ class _Record:
     """What all records have in common; each lists its fields in the order of its constructor."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name, as data that ``json.dumps`` takes; a :class:`WorkerSetKey` in a record shows its ``str()``.
-        Commands, notices and verdicts begin with ``kind``, the class name."""
+        """The fields by name, as data that ``json.dumps`` takes.
+
+        A :class:`WorkerSetKey` in a record shows its ``str()``. Commands, notices and verdicts begin with ``kind``, the
+        class name.
+        """
 
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -112,10 +119,11 @@ class _Record:
 class Apply(_Record):
     """A key was written or confirmed.
 
-    ``path``: the full path, bucket included, such as ``v1/mdc/ns/component/endpoint/1f``. ``value``: the record's JSON as the backend
-    stores it, copied once; None in the entries of a :class:`Reset` only: still there, unchanged since last applied. ``revision``: where
-    in the source's order this was seen; 0 when unknown. ``created``: when the key was created, in any unit that orders the keys of one
-    source (clause R6). ``incarnation``: identity of the registration behind the key, where the source has one (clause I8).
+    ``path``: the full path, bucket included, such as ``v1/mdc/ns/component/endpoint/1f``. ``value``: the record's JSON
+    as the backend stores it, copied once; None in the entries of a :class:`Reset` only: still there, unchanged since
+    last applied. ``revision``: where in the source's order this was seen; 0 when unknown. ``created``: when the key was
+    created, in any unit that orders the keys of one source (clause R6). ``incarnation``: identity of the registration
+    behind the key, where the source has one (clause I8).
     """
 
     __match_args__ = ("path", "value", "revision", "created", "incarnation")
@@ -146,8 +154,9 @@ class Delete(_Record):
 class Reset(_Record):
     """Everything that the source holds below a prefix (clause D2).
 
-    ``entries``: the keys, in any order; of a key that stands twice the last counts. ``as_of``: the revision at which the listing was
-    taken, at the latest: what was seen later is not undone by it. ``prefix``: start of all paths that it covers; empty for everything.
+    ``entries``: the keys, in any order; of a key that stands twice the last counts. ``as_of``: the revision at which
+    the listing was taken, at the latest: what was seen later is not undone by it. ``prefix``: start of all paths that
+    it covers; empty for everything.
     """
 
     __match_args__ = ("entries", "as_of", "prefix")
@@ -160,10 +169,12 @@ class Reset(_Record):
 
 @final
 class WorkerSetKey(_Record):
-    """Identity of a WorkerSet (clause I1). ``str()`` is the group id: a JSON array of the model and :attr:`key_text`.
+    """Identity of a WorkerSet (clause I1).
 
-    ``model_types``: lower-case names in bit order, joined with ``|``; may be empty. ``worker_type``: the effective role. Keys are ordered
-    as inventories are: by model, then by key text.
+    ``str()`` is the group id: a JSON array of the model and :attr:`key_text`.
+
+    ``model_types``: lower-case names in bit order, joined with ``|``; may be empty. ``worker_type``: the effective
+    role. Keys are ordered as inventories are: by model, then by key text.
     """
 
     __match_args__ = ("model", "namespace", "component", "endpoint", "model_types", "worker_type")
@@ -204,17 +215,22 @@ class NamespaceFilter(_Record):
 
     @staticmethod
     def prefix(prefix: str, strict: bool = False) -> NamespaceFilter:
-        """Namespaces that start with the text. Strict: those equal to it, or to it and ``-`` and exactly 8 of ``0-9a-f``."""
+        """Namespaces that start with the text.
+
+        Strict: those equal to it, or to it and ``-`` and exactly 8 of ``0-9a-f``.
+        """
 
     def admits(self, namespace: str) -> bool:
         """Whether records of the namespace are looked at."""
 
 @final
 class BuildToken(_Record):
-    """Names one build. A late result counts only if all of the token is still the selected one (clauses S3, S4).
+    """Names one build.
 
-    ``generation`` never repeats in one controller and grows strictly across all sets. ``controller_id`` is not shown; it tells tokens of
-    one controller from those of another, and counts for equality, hash and pickle.
+    A late result counts only if all of the token is still the selected one (clauses S3, S4).
+
+    ``generation`` never repeats in one controller and grows strictly across all sets. ``controller_id`` is not shown;
+    it tells tokens of one controller from those of another, and counts for equality, hash and pickle.
     """
 
     __match_args__ = ("model", "worker_set", "mdc_checksum", "generation")
@@ -230,8 +246,11 @@ class BuildToken(_Record):
 
 @final
 class ModelCard:
-    """A decoded model deployment card of one release. Frozen; compares and hashes by its bytes, release and decoded content, and
-    pickles. Mappings are new plain dicts on every read; the first of them decodes the card into a tree (about 10 us)."""
+    """A decoded model deployment card of one release.
+
+    Frozen; compares and hashes by its bytes, release and decoded content, and pickles. Mappings are new plain dicts on
+    every read; the first of them decodes the card into a tree (about 10 us).
+    """
 
     @staticmethod
     def from_json(raw: bytes | str, profile: str = "1.6", router_policy_files: _PolicyFiles = "refuse") -> ModelCard:
@@ -330,8 +349,11 @@ class ModelCard:
         """64 hex digits that change exactly when adapter projections do (clause L3, WIRE 6)."""
 
     def normalized(self, tokenizer_backend: str | None = None, tokenizer_fallback: bool | None = None) -> ModelCard:
-        """What the discovery boundary makes of the card (WIRE 4 a, b): the legacy prefill topology filled in, the frontend's tokenizer
-        settings written over the card's. Raises :class:`CardError` for a backend that the release does not know."""
+        """What the discovery boundary makes of the card (WIRE 4 a, b).
+
+        The legacy prefill topology is filled in, and the frontend's tokenizer settings are written over the card's.
+        Raises :class:`CardError` for a backend that the release does not know.
+        """
 
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -340,8 +362,8 @@ class ModelCard:
 class CardDifference(_Record):
     """A field that feeds the checksum and is not the same in two cards (clause I5).
 
-    ``field``: path in the card's JSON without enum variants. ``left``, ``right``: the values, defaults filled in; None if absent; files
-    show their digest.
+    ``field``: path in the card's JSON without enum variants. ``left``, ``right``: the values, defaults filled in; None
+    if absent; files show their digest.
     """
 
     __match_args__ = ("field", "left", "right")
@@ -351,16 +373,18 @@ class CardDifference(_Record):
     def __new__(cls, field: str, left: _Json, right: _Json) -> Self: ...
 
 def explain(a: ModelCard, b: ModelCard) -> tuple[CardDifference, ...]:
-    """The differences that feed the checksum, in the order in which they are hashed; empty if and only if the sums are equal.
+    """The differences that feed the checksum, in the order in which they are hashed.
 
-    Raises :class:`CardError` for cards of different profiles.
+    Empty if and only if the sums are equal. Raises :class:`CardError` for cards of different profiles.
     """
 
 # The controller.
 
 @final
 class AdmissionConfig(_Record):
-    """Everything that a controller is told when it is made. Raises :class:`ConfigError` for a value out of range.
+    """Everything that a controller is told when it is made.
+
+    Raises :class:`ConfigError` for a value out of range.
 
     - ``checksum_profile``: the release whose checksum is computed (clause I7)
     - ``max_concurrent_builds``: builds that run at once, 1 to 1,000,000 (clause S7)
@@ -369,8 +393,8 @@ class AdmissionConfig(_Record):
     - ``inhibit_seconds``: how long a report of a worker as down takes it out, 0 to 1e9
     - ``linger_seconds``: how long a model whose last worker left stays known, 0 to 1e9 (clause Y6)
     - ``tokenizer_backend``, ``tokenizer_fallback``: overwrite every card's, never a checksum (WIRE 4 b)
-    - ``router_policy_files``: cards may name a policy file that Dynamo would open on the frontend's own disk. ``"refuse"`` such cards,
-      ``"accept"`` them, or accept those that name one of a set of paths
+    - ``router_policy_files``: cards may name a policy file that Dynamo would open on the frontend's own disk.
+      ``"refuse"`` such cards, ``"accept"`` them, or accept those that name one of a set of paths
     - ``default_router_mode``: the router mode where the selected card advertises none
     """
 
@@ -402,32 +426,37 @@ class AdmissionConfig(_Record):
 
 @final
 class AdmissionController:
-    """Decides who is admitted. No I/O, no clock, no threads; never calls back. For any number of threads.
+    """Decides who is admitted.
 
-    ``now`` is finite seconds of any one monotonic clock; a value before the last one counts as the last one. Each call with ``now``
-    first lets what is due fall due, by deadline, then order of failure; then does its work; then publishes routes, commands and notices
-    in one step (clause D5). Commands are carried out, and builds reported, by the caller. Until :meth:`close` the controller keeps
-    committed pipelines alive.
+    No I/O, no clock, no threads; never calls back. For any number of threads.
+
+    ``now`` is finite seconds of any one monotonic clock; a value before the last one counts as the last one. Each call
+    with ``now`` first lets what is due fall due, by deadline, then order of failure; then does its work; then publishes
+    routes, commands and notices in one step (clause D5). Commands are carried out, and builds reported, by the caller.
+    Until :meth:`close` the controller keeps committed pipelines alive.
     """
 
     def __new__(cls, config: AdmissionConfig | None = None) -> Self: ...
     def apply(self, events: Iterable[Event], *, now: float) -> None:
         """Take events, in their order, as one step.
 
-        Cost: about 10 us an event, most of it the decoding, which happens before the controller is locked; from 64 records on other
-        Python threads run meanwhile. Raises :class:`TypeError` or :class:`ValueError` before anything is taken; a record that cannot be
-        decoded is no error (clause R7) but a :class:`RecordRefused`.
+        Cost: about 10 us an event, most of it the decoding, which happens before the controller is locked; from 64
+        records on other Python threads run meanwhile. Raises :class:`TypeError` or :class:`ValueError` before anything
+        is taken; a record that cannot be decoded is no error (clause R7) but a :class:`RecordRefused`.
         """
 
     def build_succeeded(self, token: BuildToken, pipeline: object = None, *, now: float) -> BuildVerdict:
-        """A build produced a pipeline, any object, or none: :class:`Committed`, :class:`Fenced` or :class:`Blocked` (clauses S4, S9).
-        After the latter two the caller drops the pipeline; no :class:`Withdraw` follows. Once closed: fenced."""
+        """A build produced a pipeline, any object, or none.
+
+        Returns :class:`Committed`, :class:`Fenced` or :class:`Blocked` (clauses S4, S9). After the latter two the
+        caller drops the pipeline; no :class:`Withdraw` follows. Once closed: fenced.
+        """
 
     def build_failed(self, token: BuildToken, reason: str, *, now: float) -> BuildVerdict:
         """A build failed: :class:`Retry` or :class:`Fenced` (clause S7)."""
 
     def build_cancelled(self, token: BuildToken, *, now: float) -> BuildVerdict:
-        """A build was stopped, asked for or not: :class:`Fenced`, or :class:`Requeued` if it was still wanted (clause S7)."""
+        """A build was stopped, asked for or not: fenced, or requeued if it was still wanted (clause S7)."""
 
     def advance(self, *, now: float) -> None:
         """Let time pass."""
@@ -437,14 +466,22 @@ class AdmissionController:
         """When :meth:`advance` has something to do next."""
 
     def poll(self) -> Command | Notice | None:
-        """The next command or notice, in order; None when there is none. Works after :meth:`close`, which asks for withdrawals."""
+        """The next command or notice, in order; None when there is none.
+
+        Works after :meth:`close`, which asks for withdrawals.
+        """
 
     def inventory(self, *, now: float) -> Inventory:
-        """Everything that is held, at one moment. Cost: linear in workers; other Python threads run for the larger part of it."""
+        """Everything that is held, at one moment.
+
+        Cost: linear in workers; other Python threads run for the larger part of it.
+        """
 
     def route(self, model: str, model_type: str | None = None, namespace: str | None = None) -> Route:
-        """One consistent view for a request for a model, alias or adapter, optionally of one model type, such as ``"chat"``, and
-        namespace. Among several serving sets one is drawn, weighted by routable workers. About 1 us; never waits for :meth:`apply`.
+        """One consistent view for a request for a model, alias or adapter.
+
+        Optionally of one model type, such as ``"chat"``, and of one namespace. Among several serving sets one is drawn,
+        weighted by routable workers. Never waits for :meth:`apply`. Cost: linear in the sets of the model, about 1 us.
 
         Raises :class:`ModelNotFound`, :class:`NotReady` (always, not the former, until the first snapshot; clause Y6),
         :class:`ControllerClosed`.
@@ -457,8 +494,11 @@ class AdmissionController:
         """The connection to discovery changed; nothing is removed (clause D3)."""
 
     def close(self) -> None:
-        """Retire every channel and ask for every pipeline to be dropped. Again: no effect. Afterwards :meth:`apply`, :meth:`advance`,
-        :meth:`source_changed`, :meth:`inventory` and :meth:`route` raise :class:`ControllerClosed`."""
+        """Retire every channel and ask for every pipeline to be dropped.
+
+        Again: no effect. Afterwards :meth:`apply`, :meth:`advance`, :meth:`source_changed`, :meth:`inventory` and
+        :meth:`route` raise :class:`ControllerClosed`.
+        """
 
     @property
     def closed(self) -> bool:
@@ -490,8 +530,10 @@ class Blocked(_Record):
 
 @final
 class Retry(_Record):
-    """The failure is noted; another build follows (clause S7). ``attempt``: failures in a row, from 1. ``deadline``: when the next
-    build is queued at the latest."""
+    """The failure is noted; another build follows (clause S7).
+
+    ``attempt``: failures in a row, from 1. ``deadline``: when the next build is queued at the latest.
+    """
 
     __match_args__ = ("attempt", "deadline")
     attempt: Final[int]
@@ -509,8 +551,11 @@ class Requeued(_Record):
 
 @final
 class BuildSpec(_Record):
-    """What to build. ``token`` goes back with the result; ``model`` to ``generation`` are the token's. ``card``: the selected card for the
-    whole generation (clause S8). ``representative``: instance key of the member whose card it is."""
+    """What to build.
+
+    ``token`` goes back with the result; ``model`` to ``generation`` are the token's. ``card``: the selected card for
+    the whole generation (clause S8). ``representative``: instance key of the member whose card it is.
+    """
 
     __match_args__ = ("token", "model", "worker_set", "mdc_checksum", "generation", "card", "representative")
     token: Final[BuildToken]
@@ -559,8 +604,11 @@ class Withdraw(_Record):
 
 @final
 class CohortRejected(_Record):
-    """A cohort is rejected, or still is under a new incumbent (clause S6). Once per cohort and incumbent. ``instance``: the smallest
-    instance key in it. ``members``: how many. ``differs``: names of the card fields that differ."""
+    """A cohort is rejected, or still is under a new incumbent (clause S6).
+
+    Once per cohort and incumbent. ``instance``: the smallest instance key in it. ``members``: how many. ``differs``:
+    names of the card fields that differ.
+    """
 
     __match_args__ = (
         "model",
@@ -591,7 +639,10 @@ class CohortRejected(_Record):
 
 @final
 class RecordRefused(_Record):
-    """A record is not usable (clause R7). Once per key and value. ``key``: instance key of a card record, full path of any other."""
+    """A record is not usable (clause R7).
+
+    Once per key and value. ``key``: instance key of a card record, full path of any other.
+    """
 
     __match_args__ = ("key", "reason")
     key: Final[str]
@@ -600,7 +651,10 @@ class RecordRefused(_Record):
 
 @final
 class InPlaceChangeRefused(_Record):
-    """A live instance published another checksum or WorkerSet under its key, and stays what it was (clause I8). Once per key and value."""
+    """A live instance published another checksum or WorkerSet under its key, and stays what it was (clause I8).
+
+    Once per key and value.
+    """
 
     __match_args__ = ("model", "key", "worker_set", "stored_checksum", "refused_checksum", "reason")
     model: Final[str]
@@ -624,7 +678,10 @@ class BuildCommitted(_Record):
 
 @final
 class BuildRetry(_Record):
-    """A build failed and is tried again (clause S7). ``attempt`` and ``deadline`` as in :class:`Retry`. ``reason``: the driver's."""
+    """A build failed and is tried again (clause S7).
+
+    ``attempt`` and ``deadline`` as in :class:`Retry`. ``reason``: the driver's.
+    """
 
     __match_args__ = ("model", "token", "attempt", "deadline", "reason")
     model: Final[str]
@@ -649,8 +706,10 @@ class BuildBlocked(_Record):
 
 @final
 class MembersChanged(_Record):
-    """The incumbent cohort gained or lost workers, net over one call (clause H5). ``mdc_checksum``: its checksum afterwards; None when
-    nobody is left. ``joined``, ``left``: ids, ascending."""
+    """The incumbent cohort gained or lost workers, net over one call (clause H5).
+
+    ``mdc_checksum``: its checksum afterwards; None when nobody is left. ``joined``, ``left``: ids, ascending.
+    """
 
     __match_args__ = ("model", "worker_set", "mdc_checksum", "joined", "left")
     model: Final[str]
@@ -669,8 +728,11 @@ class MembersChanged(_Record):
 
 @final
 class Succession(_Record):
-    """The incumbent cohort emptied and the next one took the set (clauses S1 to S3). ``retired_generation``: of the binding that was
-    retired, None if none was committed. ``members``: of the cohort that took over, a count."""
+    """The incumbent cohort emptied and the next one took the set (clauses S1 to S3).
+
+    ``retired_generation``: of the binding that was retired, None if none was committed. ``members``: of the cohort that
+    took over, a count.
+    """
 
     __match_args__ = ("model", "worker_set", "retired_checksum", "retired_generation", "incumbent_checksum", "members")
     model: Final[str]
@@ -723,8 +785,11 @@ class ModelNotReady(_Record):
 
 @final
 class Inventory(_Record):
-    """Everything that a controller holds, at one moment. ``worker_sets``: those that have members, in the order of (model, key text).
-    ``refused``: keys whose newest record is not usable, ascending, until a valid apply or a removal."""
+    """Everything that a controller holds, at one moment.
+
+    ``worker_sets``: those that have members, in the order of (model, key text). ``refused``: keys whose newest record
+    is not usable, ascending, until a valid apply or a removal.
+    """
 
     __match_args__ = ("profile", "source", "worker_sets", "refused")
     profile: Final[_Profile]
@@ -741,8 +806,11 @@ class Inventory(_Record):
 
 @final
 class SourceEntry(_Record):
-    """Where the records come from; ``lost`` before the first snapshot. ``snapshot_age``: seconds since the last snapshot, None before
-    the first. ``revision``: newest seen, 0 before the first."""
+    """Where the records come from; ``lost`` before the first snapshot.
+
+    ``snapshot_age``: seconds since the last snapshot, None before the first. ``revision``: newest seen, 0 before the
+    first.
+    """
 
     __match_args__ = ("state", "snapshot_age", "revision")
     state: Final[Literal["live", "lost", "ended"]]
@@ -752,12 +820,16 @@ class SourceEntry(_Record):
 
 @final
 class WorkerSetEntry(_Record):
-    """One set. ``generation``: of the committed binding, None while nothing is committed. ``building_generation``: of the build that
-    runs. ``rejected``: in first-observation order. ``admitted``: ids of the incumbent cohort, ascending, also while nothing is
-    committed. ``routable``: those of them that picks may yield. ``inhibited``: ids that are taken out for a while. ``unreachable``:
-    whether all are. ``adapters``: instance keys of those that apply (clause L2); ``unprojected``: those that would, but their name is
-    taken (clause S9). ``retry``: while retrying or blocked. ``blocked_by``: the model that holds the name. ``hops``: ``prefill`` and
-    ``encode`` of this set's model and namespace."""
+    """One set.
+
+    ``generation``: of the committed binding, None while nothing is committed. ``building_generation``: of the build
+    that runs. ``rejected``: in first-observation order. ``admitted``: ids of the incumbent cohort, ascending, also
+    while nothing is committed. ``routable``: those of them that picks may yield. ``inhibited``: ids that are taken out
+    for a while. ``unreachable``: whether all are. ``adapters``: instance keys of those that apply (clause L2);
+    ``unprojected``: those that would, but their name is taken (clause S9). ``retry``: while retrying or blocked.
+    ``blocked_by``: the model that holds the name. ``hops``: ``prefill`` and ``encode`` of this set's model and
+    namespace.
+    """
 
     __match_args__ = (
         "model",
@@ -840,7 +912,7 @@ class CohortEntry(_Record):
 
 @final
 class RejectedEntry(_Record):
-    """A cohort that does not serve; as :class:`CohortEntry`, and the names of the card fields that differ from the incumbent's."""
+    """A cohort that does not serve, and the names of the card fields that differ from the incumbent's."""
 
     __match_args__ = ("mdc_checksum", "members", "since", "differs")
     mdc_checksum: Final[str]
@@ -851,7 +923,10 @@ class RejectedEntry(_Record):
 
 @final
 class RetryEntry(_Record):
-    """A failed build's next try. ``attempt`` and ``deadline`` as in :class:`Retry`. ``reason``: why the last one failed."""
+    """A failed build's next try.
+
+    ``attempt`` and ``deadline`` as in :class:`Retry`. ``reason``: why the last one failed.
+    """
 
     __match_args__ = ("attempt", "deadline", "reason")
     attempt: Final[int]
@@ -913,9 +988,10 @@ class Route:
 
 @final
 class Hop:
-    """The live set of worker ids of one binding: admitted and discovered (clause H2). Membership changes reach it without a new
-    object; when its generation is over it never yields an id again (clause S5). True even while empty. Two are equal if they are one
-    hop.
+    """The live set of worker ids of one binding: admitted and discovered (clause H2).
+
+    Membership changes reach it without a new object; when its generation is over it never yields an id again (clause
+    S5). True even while empty. Two are equal if they are one hop.
 
     Picks cost well under 1 us and raise :class:`NoRoutableWorkers` or :class:`BindingRetired`.
     """
@@ -924,7 +1000,10 @@ class Hop:
         """One id, by :attr:`router_mode`. Raises :class:`RoutingError` itself where that is ``direct``."""
 
     def pick_except(self, ids: Iterable[int]) -> int:
-        """One id that is not among these: for a retry elsewhere. Cost: linear in these, times the workers when most are excluded."""
+        """One id that is not among these: for a retry elsewhere.
+
+        Cost: linear in these, times the workers when most are excluded.
+        """
 
     def pick_direct(self, id: int) -> int:
         """The id that the caller chose elsewhere, if it is routable here."""
@@ -967,8 +1046,11 @@ class Hop:
 
 @final
 class WorkerInfo(_Record):
-    """One admitted and discovered worker. ``transport``: how its endpoint record says it is reached, any JSON value. ``card``: its own;
-    fields that the checksum does not see may differ between members."""
+    """One admitted and discovered worker.
+
+    ``transport``: how its endpoint record says it is reached, any JSON value. ``card``: its own; fields that the
+    checksum does not see may differ between members.
+    """
 
     __match_args__ = ("instance_id", "transport", "card")
     instance_id: Final[int]
@@ -980,8 +1062,11 @@ class WorkerInfo(_Record):
 
 @final
 class ReadinessUnit(_Record):
-    """One registered set, as a readiness evaluation sees it. ``worker_type``: None for a legacy card. ``live``: workers that serve now,
-    a count. ``needs``: alternatives of worker types, one of which must be wholly present."""
+    """One registered set, as a readiness evaluation sees it.
+
+    ``worker_type``: None for a legacy card. ``live``: workers that serve now, a count. ``needs``: alternatives of
+    worker types, one of which must be wholly present.
+    """
 
     __match_args__ = ("worker_type", "live", "needs")
     worker_type: Final[_WorkerType | None]
@@ -993,8 +1078,11 @@ class ReadinessUnit(_Record):
 
 @final
 class Readiness(_Record):
-    """The verdict over all units of one model and namespace. ``has_legacy``: then nothing counts as missing. ``present``, ``missing``,
-    ``ambiguous``: worker types, ascending; ambiguous ones have more than one live unit, which is reported and gates nothing."""
+    """The verdict over all units of one model and namespace.
+
+    ``has_legacy``: then nothing counts as missing. ``present``, ``missing``, ``ambiguous``: worker types, ascending;
+    ambiguous ones have more than one live unit, which is reported and gates nothing.
+    """
 
     __match_args__ = ("ready", "has_legacy", "legacy_live", "present", "missing", "ambiguous")
     ready: Final[bool]
