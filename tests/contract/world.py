@@ -148,7 +148,7 @@ def adapter(worker: int, name: str = "lora", **fields: Any) -> Apply:
         "component": "c",
         "endpoint": "e",
         "instance_id": worker,
-        "card_json": card(name, lora={"name": name}, **fields),
+        "card_json": card(name, **{"lora": {"name": name}, **fields}),
         "model_suffix": name,
     }
     return Apply(f"v1/mdc/ns/c/e/{worker:x}/{name}", json.dumps(value))
