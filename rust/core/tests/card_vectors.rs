@@ -16,8 +16,8 @@ struct Vector {
 
 fn vectors() -> Vec<Vector> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/cards/vectors.jsonl");
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = std::fs::read_to_string(path).expect("the vectors are checked in");
+    text.lines().map(|line| serde_json::from_str(line).expect("a vector")).collect()
 }
 
 fn from_text(text: &str, profile: Profile) -> Result<ModelCard, CardError> {
@@ -82,7 +82,8 @@ fn trees_decode_as_texts_do() {
                 (Ok(_), Err(tree)) => assert!(tree.reason.contains("struct variant"), "{place}: {tree}"),
                 // A repeated field, or a kind of file that stands twice in its slot.
                 (Err(text), Ok(_)) => {
-                    let repeated = ["duplicate field", "expected value", "key "].map(|words| text.reason.starts_with(words));
+                    let repeated =
+                        ["duplicate field", "expected value", "key "].map(|words| text.reason.starts_with(words));
                     assert!(repeated.contains(&true), "{place}: {text}");
                 }
             }
@@ -95,8 +96,7 @@ fn trees_decode_as_texts_do() {
 fn explain_is_empty_exactly_when_sums_are_equal() {
     let vectors = vectors();
     for profile in Profile::ALL {
-        let cards: Vec<ModelCard> =
-            vectors.iter().filter_map(|vector| from_text(&vector.card, profile).ok()).collect();
+        let cards: Vec<ModelCard> = vectors.iter().filter_map(|vector| from_text(&vector.card, profile).ok()).collect();
         let mut by_sum: HashMap<MdcChecksum, Vec<&ModelCard>> = HashMap::new();
         for card in &cards {
             by_sum.entry(card.mdcsum()).or_default().push(card);
@@ -112,7 +112,9 @@ fn explain_is_empty_exactly_when_sums_are_equal() {
                 let differences = explain(a, b).unwrap();
                 assert_eq!(differences.is_empty(), a.mdcsum() == b.mdcsum(), "{differences:?}");
                 let back = explain(b, a).unwrap();
-                assert!(differences.iter().zip(&back).all(|(to, from)| to.field == from.field && to.left == from.right));
+                assert!(
+                    differences.iter().zip(&back).all(|(to, from)| to.field == from.field && to.left == from.right)
+                );
             }
         }
     }
