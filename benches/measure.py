@@ -22,6 +22,7 @@ def arguments(description: str) -> argparse.Namespace:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", dest="full", action="store_false")
     form.add_argument("--full", dest="full", action="store_true")
+    parser.set_defaults(full=False)
     parsed = parser.parse_args()
     refuse_debug_build()
     print(f"== {description} (Python {sys.version.split()[0]}, {'full' if parsed.full else 'short'} form)")
