@@ -41,6 +41,18 @@ impl ModelCard {
 fn finish(card: serde_json::Result<Card>, raw: Arc<[u8]>, cx: &Context<'_>) -> Result<ModelCard, CardError> {
     match card {
         Ok(card) => Ok(ModelCard::new(card, raw, cx.profile)),
-        Err(error) => Err(CardError::at(cx.field(), error.to_string())),
+        Err(error) => Err(CardError::at(cx.field(), reason(&error))),
     }
+}
+
+/// The field says where a wrong value is; only text that is no JSON needs its line and column.
+fn reason(error: &serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    if error.is_data() {
+        let position = format!(" at line {} column {}", error.line(), error.column());
+        if reason.ends_with(&position) {
+            reason.truncate(reason.len() - position.len());
+        }
+    }
+    reason
 }

@@ -160,3 +160,44 @@ fn record<T: Encode + Members>(field: &str, value: Option<&T>, profile: Profile)
     let Ok(()) = value.members(profile, &mut collect);
     Contribution { members: collect.2, ..Contribution::new(field, to_tree(value, profile)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::config::RouterPolicyFiles;
+
+    fn leaves(contribution: &Contribution, into: &mut Vec<String>) {
+        if contribution.members.is_empty() {
+            into.push(contribution.hashed.clone());
+        }
+        for member in &contribution.members {
+            leaves(member, into);
+        }
+    }
+
+    /// What [`compare`] finds equal hashes to one sum, so every pair of cards with unequal sums has a difference.
+    #[test]
+    fn equal_contributions_have_equal_sums() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/cards/vectors.jsonl");
+        let vectors: Vec<Value> =
+            std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for profile in Profile::ALL {
+            let mut sums = HashMap::new();
+            for vector in &vectors {
+                let text = vector["card"].as_str().unwrap();
+                let Ok(card) = ModelCard::from_text(text.as_bytes(), profile, &RouterPolicyFiles::Accept) else {
+                    continue;
+                };
+                let mut hashed = Vec::new();
+                for field in &contributions(&card.card, profile) {
+                    leaves(field, &mut hashed);
+                }
+                let sum = *sums.entry(hashed).or_insert(card.mdcsum);
+                assert_eq!(sum, card.mdcsum, "{}", vector["name"]);
+            }
+            assert!(sums.len() > 100, "only {} different cards", sums.len());
+        }
+    }
+}

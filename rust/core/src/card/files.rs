@@ -229,3 +229,33 @@ impl Encode for Template {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn basenames_of_paths_and_urls() {
+        for (path, name) in [
+            ("/a/b/c.json", "c.json"),
+            ("c.json", "c.json"),
+            ("/a/b//.", "b"),
+            ("./a/./", "a"),
+            ("/a/..", ""),
+            ("..", ""),
+            (".", ""),
+            ("/", ""),
+            ("", ""),
+            ("http://h/a/b.json/?q", "b.json"),
+            ("http://h/\u{e9} b", "%C3%A9%20b"),
+            ("http://h/", ""),
+            ("http://h/a/../^|[]", "^|[]"),
+            ("HTTP://h/x\"<>`{}#f", "x%22%3C%3E%60%7B%7D"),
+            ("a:b/c", "c"),
+            (r"C:\x\y", r"\x\y"),
+            ("http://[x", "[x"),
+        ] {
+            assert_eq!(Location(path.into()).basename(), name, "{path}");
+        }
+    }
+}

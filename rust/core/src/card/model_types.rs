@@ -124,3 +124,47 @@ impl Encode for ModelTypes {
         serializer.serialize_str(&self.written(profile))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Profile::V1_5;
+
+    #[test]
+    fn flags_are_names_or_hex_with_optional_spaces() {
+        for (text, bits) in [
+            ("", 0),
+            (" ", 0),
+            ("Chat", 1),
+            ("Completions|Chat", 3),
+            (" Chat |\t0x10 ", 0x11),
+            ("0x+1", 1),
+            ("0xffff", 0xffff),
+            ("Rerank", 0x800),
+        ] {
+            assert_eq!(ModelTypes::parse(text, V1_6).unwrap().bits(), bits, "{text:?}");
+        }
+        for text in ["|", "Chat|", "chat", "0x", "0X1", "0x10000", "0x_1", "-0x1", "3", "Chat Completions"] {
+            assert!(ModelTypes::parse(text, V1_6).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn releases_know_the_names_of_their_time_and_keep_other_bits() {
+        for (name, profile) in [("Classify", V1_3), ("Pooling", V1_3), ("Rerank", V1_5)] {
+            assert!(ModelTypes::parse(name, profile).is_err(), "{name}");
+        }
+        let types = ModelTypes::parse("0xe01", V1_3).unwrap();
+        assert_eq!(types.written(V1_3), "Chat | 0xe00");
+        assert_eq!(types.written(V1_5), "Chat | Classify | Pooling | 0x800");
+        assert_eq!(types.wire(), "Chat | Classify | Pooling | Rerank");
+        assert_eq!(types.known(V1_3), ModelTypes::CHAT);
+    }
+
+    #[test]
+    fn key_text_is_lower_case_in_bit_order() {
+        let types = ModelTypes::parse("Prefill|TensorBased|Chat|0x8000", V1_6).unwrap();
+        assert_eq!(types.to_string(), "chat|tensor|prefill");
+        assert_eq!(ModelTypes::empty().lower(), "");
+    }
+}
