@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::card::RouterMode;
 use crate::identity::NamespaceFilter;
 
 /// The release whose checksum a controller computes (clause I7). One controller uses one profile.
@@ -79,6 +80,8 @@ pub struct AdmissionConfig {
     pub tokenizer_fallback: Option<bool>,
     /// Which router policy files cards may name.
     pub router_policy_files: RouterPolicyFiles,
+    /// Router mode of sets whose selected card advertises none.
+    pub default_router_mode: RouterMode,
     /// Tells tokens of this controller from those of another (clause S3); the caller draws it at random.
     pub controller_id: u64,
 }
@@ -93,6 +96,7 @@ impl Default for AdmissionConfig {
             tokenizer_backend: None,
             tokenizer_fallback: None,
             router_policy_files: RouterPolicyFiles::Refuse,
+            default_router_mode: RouterMode::RoundRobin,
             controller_id: 0,
         }
     }

@@ -1,0 +1,203 @@
+//! `AdmissionConfig`: what a controller is told once.
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyFrozenSet, PySet, PyString};
+use workerset_core::card::RouterMode;
+use workerset_core::{NamespaceFilter, Profile, RouterPolicyFiles};
+
+use crate::convert::{Field, Seconds, abridged};
+use crate::error;
+use crate::identity::Filter;
+use crate::record::record;
+
+record! {
+    /// Everything that a controller is told when it is made.
+    AdmissionConfig {
+        /// The release whose checksum is computed.
+        checksum_profile: ProfileName => ProfileName(Profile::V1_6),
+        /// How many builds run at once.
+        max_concurrent_builds: i64 = 8,
+        /// Which namespaces are looked at.
+        namespaces: Filter => Filter(NamespaceFilter::All),
+        /// How long an incumbent may be unreachable before it counts as absent.
+        unreachable_grace: Option<Seconds> = None,
+        /// How long `report_down` takes a worker out.
+        inhibit_seconds: Seconds => Seconds(5.0),
+        /// How long a model whose last worker left stays known.
+        linger_seconds: Seconds => Seconds(60.0),
+        /// Overwrites the tokenizer backend of every card.
+        tokenizer_backend: Option<String> = None,
+        /// Overwrites the tokenizer fallback of every card.
+        tokenizer_fallback: Option<bool> = None,
+        /// Which router policy files cards may name.
+        router_policy_files: PolicyFiles => PolicyFiles(RouterPolicyFiles::Refuse),
+        /// The router mode where the selected card advertises none.
+        default_router_mode: Mode => Mode(RouterMode::RoundRobin),
+    }
+    by_name *;
+    signature "(*, checksum_profile='1.6', max_concurrent_builds=8, namespaces=..., unreachable_grace=None, \
+        inhibit_seconds=5.0, linger_seconds=60.0, tokenizer_backend=None, tokenizer_fallback=None, \
+        router_policy_files='refuse', default_router_mode='round_robin')";
+    check AdmissionConfig::check;
+}
+
+impl AdmissionConfig {
+    /// The core's configuration, with a fresh identity for the controller that gets it.
+    pub(crate) fn to_core(&self) -> PyResult<workerset_core::AdmissionConfig> {
+        Ok(workerset_core::AdmissionConfig {
+            checksum_profile: self.checksum_profile.0,
+            max_concurrent_builds: self.builds()?,
+            namespaces: self.namespaces.0.clone(),
+            linger_seconds: self.linger_seconds.0,
+            tokenizer_backend: self.tokenizer_backend.clone(),
+            tokenizer_fallback: self.tokenizer_fallback,
+            router_policy_files: self.router_policy_files.0.clone(),
+            default_router_mode: self.default_router_mode.0,
+            controller_id: RandomState::new().hash_one(()),
+        })
+    }
+
+    fn check(&self) -> PyResult<()> {
+        self.builds()?;
+        if self.unreachable_grace.is_some() {
+            return Err(error::config("unreachable_grace", "this release offers None only".into()));
+        }
+        for (field, seconds) in [("inhibit_seconds", self.inhibit_seconds.0), ("linger_seconds", self.linger_seconds.0)]
+        {
+            if !(0.0..=MAX_SECONDS).contains(&seconds) {
+                return Err(error::config(field, format!("{seconds} is not from 0 to {MAX_SECONDS} seconds")));
+            }
+        }
+        Ok(())
+    }
+
+    fn builds(&self) -> PyResult<usize> {
+        let builds = self.max_concurrent_builds;
+        usize::try_from(builds)
+            .ok()
+            .filter(|builds| (1..=MAX_BUILDS).contains(builds))
+            .ok_or_else(|| error::config("max_concurrent_builds", format!("{builds} is not from 1 to {MAX_BUILDS}")))
+    }
+}
+
+/// A checksum profile by its name.
+#[derive(Clone, Copy, Debug, Hash, PartialEq)]
+pub(crate) struct ProfileName(pub(crate) Profile);
+
+impl ProfileName {
+    pub(crate) fn parse(field: &'static str, name: &str) -> PyResult<Self> {
+        Profile::from_name(name).map(Self).ok_or_else(|| {
+            let known = Profile::ALL.map(Profile::as_str).join(", ");
+            error::config(field, format!("{:?} is none of {known}", abridged(name)))
+        })
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ProfileName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Self::parse("checksum_profile", object.cast::<PyString>()?.to_str()?)
+    }
+}
+
+impl Field for ProfileName {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.as_str().into_bound_py_any(py)
+    }
+}
+
+/// `"refuse"`, `"accept"` or a set of paths.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PolicyFiles(pub(crate) RouterPolicyFiles);
+
+impl Hash for PolicyFiles {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            RouterPolicyFiles::Refuse => state.write_u8(0),
+            RouterPolicyFiles::Accept => state.write_u8(1),
+            RouterPolicyFiles::Paths(paths) => paths.hash(state),
+        }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for PolicyFiles {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(word) = object.cast::<PyString>() {
+            return match word.to_str()? {
+                "refuse" => Ok(Self(RouterPolicyFiles::Refuse)),
+                "accept" => Ok(Self(RouterPolicyFiles::Accept)),
+                other => Err(error::config(
+                    "router_policy_files",
+                    format!("{:?} is neither refuse nor accept nor a set of paths", abridged(other)),
+                )),
+            };
+        }
+        if object.cast::<PyFrozenSet>().is_ok() || object.cast::<PySet>().is_ok() {
+            let paths = object.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?;
+            return Ok(Self(RouterPolicyFiles::Paths(paths)));
+        }
+        Err(PyTypeError::new_err(format!(
+            "expected \"refuse\", \"accept\" or a set, not {}",
+            object.get_type().name()?
+        )))
+    }
+}
+
+impl Field for PolicyFiles {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            RouterPolicyFiles::Refuse => "refuse".into_bound_py_any(py),
+            RouterPolicyFiles::Accept => "accept".into_bound_py_any(py),
+            RouterPolicyFiles::Paths(paths) => PyFrozenSet::new(py, paths)?.into_bound_py_any(py),
+        }
+    }
+
+    /// Paths ascending.
+    fn plain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            RouterPolicyFiles::Paths(paths) => paths.iter().collect::<Vec<_>>().into_bound_py_any(py),
+            RouterPolicyFiles::Refuse | RouterPolicyFiles::Accept => self.attribute(py),
+        }
+    }
+}
+
+/// A router mode by its wire name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mode(pub(crate) RouterMode);
+
+impl Hash for Mode {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Mode {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let name = object.cast::<PyString>()?;
+        let name = name.to_str()?;
+        RouterMode::from_name(name)
+            .map(Self)
+            .ok_or_else(|| error::config("default_router_mode", format!("{:?} is no router mode", abridged(name))))
+    }
+}
+
+impl Field for Mode {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.as_str().into_bound_py_any(py)
+    }
+}
+
+/// More than any frontend can build at once; keeps sums of it far from overflow.
+const MAX_BUILDS: usize = 1_000_000;
+
+/// About thirty years.
+const MAX_SECONDS: f64 = 1e9;

@@ -1,0 +1,102 @@
+//! Generations, tokens, and the places for builds (clauses S3, S4, S7).
+
+use std::collections::BTreeMap;
+
+use super::group::GroupId;
+use crate::HashMap;
+use crate::command::BuildToken;
+use crate::identity::{MdcChecksum, SharedKey};
+
+/// Place in the queue; never used twice.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct QueuePlace(u64);
+
+/// Issues builds and knows which of them still run.
+#[derive(Debug)]
+pub(super) struct Fence {
+    controller_id: u64,
+    limit: usize,
+    generation: u64,
+    running: HashMap<u64, Running>,
+    queue: BTreeMap<QueuePlace, GroupId>,
+    next_place: u64,
+}
+
+/// A build whose result has not been reported. It takes a place even after it was cancelled.
+#[derive(Debug)]
+struct Running {
+    token: BuildToken,
+    group: GroupId,
+}
+
+impl Fence {
+    pub(super) fn new(controller_id: u64, limit: usize) -> Self {
+        Self { controller_id, limit, generation: 0, running: HashMap::default(), queue: BTreeMap::new(), next_place: 0 }
+    }
+
+    /// Queue a group at the end.
+    pub(super) fn enqueue(&mut self, group: GroupId) -> QueuePlace {
+        self.next_place += 1;
+        let place = QueuePlace(self.next_place);
+        self.queue.insert(place, group);
+        place
+    }
+
+    /// Give a place up.
+    pub(super) fn dequeue(&mut self, place: QueuePlace) {
+        self.queue.remove(&place);
+    }
+
+    /// The group whose turn it is, if a build may start.
+    pub(super) fn next_group(&mut self) -> Option<GroupId> {
+        if self.running.len() >= self.limit {
+            return None;
+        }
+        self.queue.pop_first().map(|(_, group)| group)
+    }
+
+    /// Issue a build under a fresh generation.
+    pub(super) fn issue(&mut self, group: GroupId, worker_set: SharedKey, mdc_checksum: MdcChecksum) -> BuildToken {
+        self.generation += 1;
+        let token =
+            BuildToken { worker_set, mdc_checksum, generation: self.generation, controller_id: self.controller_id };
+        self.running.insert(self.generation, Running { token: token.clone(), group });
+        token
+    }
+
+    /// Take a reported result: the group that the build was for, or why the report is fenced. Frees the build's place.
+    pub(super) fn report(&mut self, token: &BuildToken) -> Result<GroupId, String> {
+        if token.controller_id != self.controller_id {
+            return Err("the token is another controller's".into());
+        }
+        let generation = token.generation;
+        match self.running.get(&generation) {
+            Some(running) if running.token == *token => {
+                let group = running.group;
+                self.running.remove(&generation);
+                Ok(group)
+            }
+            Some(running) => Err(format!(
+                "generation {generation} was issued for checksum {} of {}",
+                running.token.mdc_checksum, running.token.worker_set
+            )),
+            None if generation <= self.generation => Err(format!("generation {generation} was reported before")),
+            None => Err(format!("generation {generation} was never issued")),
+        }
+    }
+}
+
+/// Clause S4: a result counts only if its checksum and its generation are the selected ones.
+pub(super) fn fence(selected: Option<&BuildToken>, token: &BuildToken) -> Result<(), String> {
+    match selected {
+        None => Err(format!("generation {} is not wanted any more: its cohort is gone", token.generation)),
+        Some(selected) if selected.generation != token.generation => Err(format!(
+            "generation {} is not wanted any more: {} is the selected build",
+            token.generation, selected.generation
+        )),
+        Some(selected) if selected.mdc_checksum != token.mdc_checksum => {
+            Err(format!("checksum {} is not the selected one: {} is", token.mdc_checksum, selected.mdc_checksum))
+        }
+        Some(_) => Ok(()),
+    }
+}

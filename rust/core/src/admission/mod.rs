@@ -1,0 +1,17 @@
+//! Who is admitted: the contract's chapters I, R, S, L and D as one state machine.
+
+mod adapters;
+mod builds;
+mod cohort;
+mod controller;
+mod fence;
+mod group;
+mod names;
+mod observation;
+mod publish;
+mod registry;
+mod report;
+mod retry;
+mod time;
+
+pub use controller::{Controller, Output, SourceState};

@@ -1,0 +1,421 @@
+//! From observations to registrations: what each key holds, and who joins and leaves (chapters I, L, D).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::cohort::{CohortOrder, Departure};
+use super::controller::{Controller, SourceState};
+use super::group::{Group, GroupId, State};
+use super::time::Time;
+use crate::HashMap;
+use crate::card::BoundaryCard;
+use crate::identity::WorkerSetKey;
+use crate::notice::Notice;
+use crate::record::{Content, EndpointRecord, Place, Seen, shown_key};
+
+/// A path that exists in the source.
+#[derive(Debug, Default)]
+pub(super) struct Key {
+    /// Revision of its newest observation.
+    seen: u64,
+    /// Token of the stored record's incarnation, once known.
+    incarnation: Option<Box<str>>,
+    /// Whether a valid record is stored.
+    stored: bool,
+    /// Why the newest record is not usable, and which values were reported.
+    pub(super) refused: Option<Refused>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Refused {
+    pub(super) reason: String,
+    reported: BTreeSet<u64>,
+}
+
+/// All that is registered under one instance key. Exists while there is something.
+#[derive(Debug)]
+pub(super) struct WorkerState {
+    pub(super) id: u64,
+    pub(super) endpoint: Option<EndpointRecord>,
+    pub(super) base: Option<Registration>,
+    pub(super) adapters: BTreeMap<Box<str>, Adapter>,
+}
+
+/// A base registration: a member of one cohort of one set.
+#[derive(Debug)]
+pub(super) struct Registration {
+    pub(super) group: GroupId,
+    pub(super) cohort: CohortOrder,
+    pub(super) card: Arc<BoundaryCard>,
+}
+
+/// A registered adapter.
+#[derive(Debug)]
+pub(super) struct Adapter {
+    pub(super) card: Arc<BoundaryCard>,
+    /// Place among all registrations of adapters.
+    pub(super) order: u64,
+}
+
+impl Controller {
+    /// One event. Known and older than the newest observation of its key: stale (clause D2).
+    pub(super) fn observe_apply(&mut self, seen: Seen) {
+        let newest = self.newest(&seen.path);
+        if seen.revision == 0 || seen.revision >= newest {
+            let at = newest.max(seen.revision);
+            self.revision = self.revision.max(at);
+            self.take(seen, at);
+        }
+    }
+
+    pub(super) fn observe_delete(&mut self, path: &str, revision: u64) {
+        let newest = self.newest(path);
+        if revision == 0 || revision >= newest {
+            let at = newest.max(revision);
+            self.revision = self.revision.max(at);
+            self.past.deleted(path, at, self.now);
+            self.forget(path);
+        }
+    }
+
+    /// A listing: departures in key order, then updates, then arrivals in the order of R6 (clause D2).
+    pub(super) fn observe_reset(&mut self, entries: Vec<Seen>, as_of: u64, prefix: &str) {
+        if !self.past.listed(prefix, as_of) {
+            return;
+        }
+        self.call.changes.observed |= self.snapshot_at.is_none();
+        self.snapshot_at = Some(self.now);
+        self.source = SourceState::Live;
+        self.revision = self.revision.max(as_of);
+
+        let mut listed: HashMap<String, Seen> = HashMap::default();
+        for seen in entries.into_iter().filter(|seen| seen.path.starts_with(prefix)) {
+            listed.insert(seen.path.clone(), seen);
+        }
+        let mut departed: Vec<(Box<str>, bool)> = Vec::new();
+        for (path, key) in self.keys.iter().filter(|(path, key)| path.starts_with(prefix) && key.seen <= as_of) {
+            match listed.get(&**path) {
+                None => departed.push((path.clone(), true)),
+                Some(seen) if key.is_replaced_by(seen) && !matches!(seen.content, Content::Unchanged) => {
+                    departed.push((path.clone(), false));
+                }
+                Some(_) => {}
+            }
+        }
+        departed.sort_unstable();
+        for (path, is_gone) in departed {
+            if is_gone { self.forget(&path) } else { self.unstore(&path) }
+        }
+
+        let current = listed.into_values().filter(|seen| self.newest(&seen.path) <= as_of);
+        let (mut updates, mut arrivals): (Vec<Seen>, Vec<Seen>) =
+            current.partition(|seen| self.keys.get(seen.path.as_str()).is_some_and(|key| key.stored));
+        updates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        arrivals.sort_unstable_by(|a, b| arrival_order(a).cmp(&arrival_order(b)));
+        for seen in updates.into_iter().chain(arrivals) {
+            let at = as_of.max(seen.revision);
+            self.take(seen, at);
+        }
+    }
+
+    fn newest(&self, path: &str) -> u64 {
+        self.keys.get(path).map_or_else(|| self.past.absent_since(path), |key| key.seen)
+    }
+
+    /// Take what was found behind a key, at the revision of its newest observation.
+    fn take(&mut self, seen: Seen, at: u64) {
+        let path = &*seen.path;
+        if let Some(key) = self.keys.get_mut(path) {
+            key.seen = at;
+            if key.is_replaced_by(&seen) && !matches!(seen.content, Content::Unchanged) {
+                self.unstore(path);
+            }
+        } else {
+            self.past.returned(path);
+            self.keys.insert(path.into(), Key { seen: at, ..Key::default() });
+        }
+        let accepted = match seen.content {
+            Content::Unchanged if self.keys.get(path).is_some_and(|key| key.stored || key.refused.is_some()) => return,
+            Content::Unchanged => {
+                return self.refuse(path, "listed as unchanged, but no value was applied before".into(), 0);
+            }
+            Content::Refused { reason, value } => return self.refuse(path, reason, value),
+            Content::Endpoint { place, record } => {
+                self.take_endpoint(&place, record);
+                true
+            }
+            Content::Card { place, card, .. } if place.suffix.is_some() => {
+                self.take_adapter(&place, card);
+                true
+            }
+            Content::Card { place, card, value } => self.take_base(path, &place, card, value),
+        };
+        if accepted && let Some(key) = self.keys.get_mut(path) {
+            key.stored = true;
+            if key.refused.take().is_some() {
+                self.refused.remove(path);
+            }
+            if let Some(incarnation) = seen.incarnation {
+                key.incarnation = Some(incarnation.into());
+            }
+        }
+    }
+
+    /// Clause R7: the last valid state stays. Told once per distinct value.
+    fn refuse(&mut self, path: &str, reason: String, value: u64) {
+        if self.note_refusal(path, &reason, value) {
+            self.notice(Notice::RecordRefused { key: shown_key(path).into(), reason });
+        }
+    }
+
+    /// Keep the reason for the inventory. True: this value was not reported before.
+    fn note_refusal(&mut self, path: &str, reason: &str, value: u64) -> bool {
+        let Some(key) = self.keys.get_mut(path) else { return false };
+        self.refused.insert(path.into());
+        let refused = key.refused.get_or_insert_default();
+        refused.reason = reason.into();
+        refused.reported.insert(value)
+    }
+
+    fn take_endpoint(&mut self, place: &Place, record: EndpointRecord) {
+        let worker = self.worker(place);
+        if worker.endpoint.as_ref() != Some(&record) {
+            worker.endpoint = Some(record);
+            let member = worker.member();
+            self.call.workers.extend(member);
+        }
+    }
+
+    /// Clause L3: an adapter record simply replaces its predecessor.
+    fn take_adapter(&mut self, place: &Place, card: Arc<BoundaryCard>) {
+        self.registrations += 1;
+        let order = self.registrations;
+        let name = card.card().display_name().to_owned();
+        let worker = self.worker(place);
+        let suffix = place.suffix.as_deref().unwrap_or_default();
+        let replaced = match worker.adapters.get_mut(suffix) {
+            Some(adapter) if Arc::ptr_eq(&adapter.card, &card) => return,
+            Some(adapter) => Some(std::mem::replace(&mut adapter.card, card)),
+            None => {
+                worker.adapters.insert(suffix.into(), Adapter { card, order });
+                None
+            }
+        };
+        let member = worker.member();
+        self.call.workers.extend(member);
+        self.know(&name);
+        if let Some(replaced) = replaced {
+            self.unknow(replaced.card().display_name());
+        }
+    }
+
+    /// Clause I8: join, update, or refuse a change in place. True: accepted.
+    fn take_base(&mut self, path: &str, place: &Place, card: Arc<BoundaryCard>, value: u64) -> bool {
+        let worker = self.worker(place);
+        let Some(base) = worker.base.as_mut() else {
+            self.join(place, card);
+            return true;
+        };
+        if Arc::ptr_eq(&base.card, &card) {
+            return true;
+        }
+        let is_same = base.card.mdc_checksum() == card.mdc_checksum()
+            && base.card.card().display_name() == card.card().display_name()
+            && base.card.model_types() == card.model_types()
+            && base.card.worker_type() == card.worker_type();
+        if is_same {
+            base.card = card;
+            let member = worker.member();
+            self.call.workers.extend(member);
+            return true;
+        }
+        let (stored_checksum, refused_checksum) = (base.card.mdc_checksum(), card.mdc_checksum());
+        let group = base.group;
+        let Some(worker_set) = self.groups.get(&group).map(|group| Arc::clone(&group.key)) else { return true };
+        let found = set_key(place, &card);
+        let reason = if found == *worker_set {
+            format!("a live instance may not change its checksum from {stored_checksum} to {refused_checksum}")
+        } else {
+            format!("a live instance may not change its WorkerSet from {worker_set} to {found}")
+        };
+        if self.note_refusal(path, &reason, value) {
+            let key = shown_key(path).into();
+            self.notice(Notice::InPlaceChangeRefused { key, worker_set, stored_checksum, refused_checksum, reason });
+        }
+        false
+    }
+
+    /// Clauses R1, R2: the first valid card reserves; equal checksums join; others found or join a rejected cohort.
+    fn join(&mut self, place: &Place, card: Arc<BoundaryCard>) {
+        let key = set_key(place, &card);
+        let id = self.group_ids.get(&key).copied().unwrap_or_else(|| {
+            self.next_group += 1;
+            let (id, key) = (GroupId(self.next_group), Arc::new(key));
+            self.group_ids.insert(Arc::clone(&key), id);
+            self.groups.insert(id, Group::new(key));
+            id
+        });
+        let now = self.now;
+        let Some(group) = touch(&mut self.groups, &mut self.call.groups, id) else { return };
+        let was_vacant = group.cohorts.is_empty();
+        let cohort = group.cohorts.join(place.id, card.card(), card.mdc_checksum(), now);
+        let is_incumbent = group.cohorts.is_incumbent(cohort);
+        if !is_incumbent && group.cohorts.get(cohort).is_some_and(|cohort| cohort.members.len() == 1) {
+            group.unreported.insert(cohort);
+        }
+        self.call.workers.insert((id, place.id));
+        self.worker(place).base = Some(Registration { group: id, cohort, card });
+        if is_incumbent {
+            self.call.admitted_before.entry((id, place.id)).or_insert(false);
+        }
+        if was_vacant {
+            self.reserve(id);
+        } else if is_incumbent {
+            self.bring_forward(id);
+        }
+    }
+
+    fn leave(&mut self, member: u64, base: &Registration) {
+        let id = base.group;
+        let Some(group) = touch(&mut self.groups, &mut self.call.groups, id) else { return };
+        self.call.workers.insert((id, member));
+        if group.cohorts.is_incumbent(base.cohort) {
+            self.call.admitted_before.entry((id, member)).or_insert(true);
+            match group.cohorts.leave(member, base.cohort) {
+                Departure::IncumbentEmptied => {
+                    self.end_incumbent(id);
+                    self.reserve(id);
+                }
+                Departure::Remain | Departure::RejectedEmptied => self.bring_forward(id),
+            }
+        } else if group.cohorts.leave(member, base.cohort) == Departure::RejectedEmptied {
+            group.unreported.remove(&base.cohort);
+        }
+    }
+
+    /// Clause S7: a change of the incumbent's members brings a failed build's retry forward; not a blocked one's (S9).
+    fn bring_forward(&mut self, id: GroupId) {
+        let Some(Group { state: State::Retrying(retry), .. }) = self.groups.get_mut(&id) else { return };
+        self.due.remove(&(Time(retry.deadline), retry.order));
+        retry.deadline = retry.brought_forward(self.now);
+        self.due.insert((Time(retry.deadline), retry.order), id);
+    }
+
+    /// The key is gone from the source.
+    fn forget(&mut self, path: &str) {
+        self.unstore(path);
+        self.keys.remove(path);
+        self.refused.remove(path);
+    }
+
+    /// Drop what is stored for a key: its registration ends.
+    fn unstore(&mut self, path: &str) {
+        match self.keys.get_mut(path) {
+            Some(key) if key.stored => {
+                key.stored = false;
+                key.incarnation = None;
+            }
+            _ => return,
+        }
+        let (instance, suffix) = split_stored(path);
+        let Some(worker) = self.workers.get_mut(instance) else { return };
+        let (member, affected) = (worker.id, worker.member());
+        let is_card = shown_key(path).len() < path.len();
+        let mut left = None;
+        let mut renounced = None;
+        match suffix {
+            Some(suffix) => renounced = worker.adapters.remove(suffix),
+            None if is_card => left = worker.base.take(),
+            None => worker.endpoint = None,
+        }
+        if worker.is_empty() {
+            self.workers.remove(instance);
+        }
+        self.call.workers.extend(affected);
+        if let Some(adapter) = renounced {
+            self.unknow(adapter.card.card().display_name());
+        }
+        if let Some(base) = left {
+            self.leave(member, &base);
+        }
+    }
+
+    fn worker(&mut self, place: &Place) -> &mut WorkerState {
+        self.workers.entry(place.endpoint.instance_key(place.id).into()).or_insert_with(|| WorkerState {
+            id: place.id,
+            endpoint: None,
+            base: None,
+            adapters: BTreeMap::new(),
+        })
+    }
+
+    /// Count a registered name in: from now on it is never unknown (clause Y6).
+    pub(super) fn know(&mut self, name: &str) {
+        if self.known.add(name) {
+            self.call.changes.known.insert(name.into(), true);
+        }
+    }
+
+    /// Count a registered name out; it lingers.
+    pub(super) fn unknow(&mut self, name: &str) {
+        self.known.remove(name, self.now + self.config.linger_seconds);
+    }
+}
+
+impl Key {
+    /// Clause I8: both tokens known and different: the stored incarnation has left.
+    fn is_replaced_by(&self, seen: &Seen) -> bool {
+        let differs = self.incarnation.as_deref().zip(seen.incarnation.as_deref()).is_some_and(|(old, new)| old != new);
+        self.stored && differs
+    }
+}
+
+impl WorkerState {
+    /// The set and id under which this worker may be routed.
+    fn member(&self) -> Option<(GroupId, u64)> {
+        self.base.as_ref().map(|base| (base.group, self.id))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.endpoint.is_none() && self.base.is_none() && self.adapters.is_empty()
+    }
+}
+
+/// The group, with how things stood before this call kept.
+pub(super) fn touch<'a>(
+    groups: &'a mut HashMap<GroupId, Group>,
+    touched: &mut Vec<GroupId>,
+    id: GroupId,
+) -> Option<&'a mut Group> {
+    let group = groups.get_mut(&id)?;
+    if group.before.is_none() {
+        touched.push(id);
+    }
+    group.touch();
+    Some(group)
+}
+
+/// Clause I1.
+fn set_key(place: &Place, card: &BoundaryCard) -> WorkerSetKey {
+    WorkerSetKey {
+        model: card.card().display_name().into(),
+        endpoint: place.endpoint.clone(),
+        model_types: card.model_types().into(),
+        worker_type: card.worker_type(),
+    }
+}
+
+/// Clause R6: creation order, unknown last; then instance key.
+fn arrival_order(seen: &Seen) -> (bool, Option<i64>, &str) {
+    (seen.created.is_none(), seen.created, shown_key(&seen.path))
+}
+
+/// Instance key and suffix of a path that was parsed before: bucket (two parts), namespace, component, endpoint, id.
+fn split_stored(path: &str) -> (&str, Option<&str>) {
+    let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
+    let start = slashes.get(1).map_or(0, |at| at + 1);
+    match slashes.get(5) {
+        Some(end) => (&path[start..*end], Some(&path[end + 1..])),
+        None => (&path[start..], None),
+    }
+}

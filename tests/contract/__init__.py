@@ -1,0 +1,1 @@
+"""The contract, clause by clause: each test is a sentence and cites what it proves."""
