@@ -4,6 +4,7 @@ Discovery says what was seen, an :class:`AdmissionController` decides what is ad
 and a driver carries out what the controller asks for.
 """
 
+from . import discovery
 from ._native import (
     AdmissionConfig,
     AdmissionController,
@@ -72,6 +73,8 @@ from .errors import (
     RoutingError,
     WorkerSetError,
 )
+from .frontend import Frontend
+from .observability import Lagged, Subscription, log_notice
 
 __all__ = [
     "AdmissionConfig",
@@ -100,12 +103,14 @@ __all__ = [
     "DiscoveryTimeout",
     "Event",
     "Fenced",
+    "Frontend",
     "Hop",
     "HopChanged",
     "HopEntry",
     "InPlaceChangeRefused",
     "InternalError",
     "Inventory",
+    "Lagged",
     "MembersChanged",
     "ModelCard",
     "ModelNotFound",
@@ -128,6 +133,7 @@ __all__ = [
     "RoutingError",
     "SourceEntry",
     "StartBuild",
+    "Subscription",
     "Succession",
     "Withdraw",
     "WorkerInfo",
@@ -136,6 +142,8 @@ __all__ = [
     "WorkerSetKey",
     "__version__",
     "build_profile",
+    "discovery",
     "evaluate_readiness",
     "explain",
+    "log_notice",
 ]
