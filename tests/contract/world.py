@@ -125,9 +125,7 @@ def base(  # the place is five words, each with a usual value
     return Apply(f"v1/mdc/{namespace}/{component}/{endpoint}/{worker:x}", json.dumps(value), **where)
 
 
-def instance(
-    worker: int, *, namespace: str = "ns", component: str = "c", endpoint: str = "e", **where: Any
-) -> Apply:
+def instance(worker: int, *, namespace: str = "ns", component: str = "c", endpoint: str = "e", **where: Any) -> Apply:
     """Return the endpoint record of a worker."""
     value = {
         "type": "Endpoint",
