@@ -4,6 +4,7 @@ Discovery says what was seen, an :class:`AdmissionController` decides what is ad
 and a driver carries out what the controller asks for.
 """
 
+from . import discovery
 from ._native import (
     AdmissionConfig,
     AdmissionController,
@@ -57,6 +58,7 @@ from ._native import (
     evaluate_readiness,
     explain,
 )
+from ._threaded import ThreadedFrontend
 from .errors import (
     BindingRetired,
     CardError,
@@ -72,6 +74,8 @@ from .errors import (
     RoutingError,
     WorkerSetError,
 )
+from .frontend import Frontend
+from .observability import Lagged, Subscription, log_notice
 
 __all__ = [
     "AdmissionConfig",
@@ -100,12 +104,14 @@ __all__ = [
     "DiscoveryTimeout",
     "Event",
     "Fenced",
+    "Frontend",
     "Hop",
     "HopChanged",
     "HopEntry",
     "InPlaceChangeRefused",
     "InternalError",
     "Inventory",
+    "Lagged",
     "MembersChanged",
     "ModelCard",
     "ModelNotFound",
@@ -128,7 +134,9 @@ __all__ = [
     "RoutingError",
     "SourceEntry",
     "StartBuild",
+    "Subscription",
     "Succession",
+    "ThreadedFrontend",
     "Withdraw",
     "WorkerInfo",
     "WorkerSetEntry",
@@ -136,6 +144,8 @@ __all__ = [
     "WorkerSetKey",
     "__version__",
     "build_profile",
+    "discovery",
     "evaluate_readiness",
     "explain",
+    "log_notice",
 ]

@@ -80,7 +80,6 @@ _WorkerType: TypeAlias = Literal["aggregated", "decode", "encode", "prefill"]
 _RouterMode: TypeAlias = Literal[
     "round_robin", "random", "power_of_two_choices", "k_v", "direct", "least_loaded", "device_aware_weighted"
 ]
-_PolicyFiles: TypeAlias = Literal["refuse", "accept"] | frozenset[str] | set[str]
 _Json: TypeAlias = Any
 Event: TypeAlias = Apply | Delete | Reset
 BuildVerdict: TypeAlias = Committed | Fenced | Blocked | Retry | Requeued
@@ -185,7 +184,7 @@ class WorkerSetKey(_Record):
     model_types: Final[str]
     worker_type: Final[_WorkerType]
     def __new__(
-        cls, model: str, namespace: str, component: str, endpoint: str, model_types: str, worker_type: _WorkerType
+        cls, model: str, namespace: str, component: str, endpoint: str, model_types: str, worker_type: str
     ) -> Self: ...
     @property
     def key_text(self) -> str:
@@ -253,7 +252,9 @@ class ModelCard:
     """
 
     @staticmethod
-    def from_json(raw: bytes | str, profile: str = "1.6", router_policy_files: _PolicyFiles = "refuse") -> ModelCard:
+    def from_json(
+        raw: bytes | str, profile: str = "1.6", router_policy_files: str | frozenset[str] | set[str] = "refuse"
+    ) -> ModelCard:
         """Decode a card as a release decodes card text (WIRE 0, 1). About 5 us for 2 kB, the checksum included.
 
         ``profile``: the release, ``"1.3"`` to ``"1.6"``. ``router_policy_files``: see :class:`AdmissionConfig`.
@@ -407,12 +408,12 @@ class AdmissionConfig(_Record):
     linger_seconds: Final[float]
     tokenizer_backend: Final[str | None]
     tokenizer_fallback: Final[bool | None]
-    router_policy_files: Final[_PolicyFiles]
+    router_policy_files: Final[Literal["refuse", "accept"] | frozenset[str]]
     default_router_mode: Final[_RouterMode]
     def __new__(
         cls,
         *,
-        checksum_profile: _Profile = "1.6",
+        checksum_profile: str = "1.6",
         max_concurrent_builds: int = 8,
         namespaces: NamespaceFilter = ...,
         unreachable_grace: None = None,
@@ -420,8 +421,8 @@ class AdmissionConfig(_Record):
         linger_seconds: float = 60.0,
         tokenizer_backend: str | None = None,
         tokenizer_fallback: bool | None = None,
-        router_policy_files: _PolicyFiles = "refuse",
-        default_router_mode: _RouterMode = "round_robin",
+        router_policy_files: str | frozenset[str] | set[str] = "refuse",
+        default_router_mode: str = "round_robin",
     ) -> Self: ...
 
 @final
@@ -490,8 +491,8 @@ class AdmissionController:
     def models(self) -> tuple[str, ...]:
         """Names that can be routed now: display names of ready models, their aliases and projected adapters; sorted."""
 
-    def source_changed(self, state: Literal["live", "lost", "ended"], *, now: float) -> None:
-        """The connection to discovery changed; nothing is removed (clause D3)."""
+    def source_changed(self, state: str, *, now: float) -> None:
+        """The connection to discovery is ``live``, ``lost`` or ``ended`` now; nothing is removed (clause D3)."""
 
     def close(self) -> None:
         """Retire every channel and ask for every pipeline to be dropped.

@@ -1,4 +1,3 @@
-# ruff: noqa: N818  the names say what happened
 """Everything that workerset raises.
 
 ::

@@ -149,7 +149,7 @@ def test_a_time_is_finite(now: float) -> None:
 
 def test_a_source_state_is_one_of_three() -> None:
     with pytest.raises(ValueError, match="live, lost or ended"):
-        World().controller.source_changed("up", now=0.0)  # type: ignore[arg-type]  # that is the point
+        World().controller.source_changed("up", now=0.0)
 
 
 def test_times_go_by_name() -> None:
