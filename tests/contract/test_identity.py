@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -81,9 +82,7 @@ def test_i4_the_projection_fingerprint_is_independent_of_the_checksum() -> None:
     ],
     ids=["another source path", "explicit router defaults", "an empty list instead of none"],
 )
-def test_i5_equality_is_strict_and_the_differing_fields_are_named(
-    fields: dict[str, object], differs: list[str]
-) -> None:
+def test_i5_equality_is_strict_and_the_differing_fields_are_named(fields: dict[str, Any], differs: list[str]) -> None:
     world = World()
     world.serving(join(1), join(2, **fields))
     (rejected,) = world.only_set()["rejected"]
