@@ -391,7 +391,7 @@ class AdmissionConfig(_Record):
     - ``max_concurrent_builds``: builds that run at once, 1 to 1,000,000 (clause S7)
     - ``namespaces``: which namespaces are looked at; default all
     - ``unreachable_grace``: None; this release does not let an unreachable incumbent count as absent (clause S10)
-    - ``inhibit_seconds``: how long a report of a worker as down takes it out, 0 to 1e9
+    - ``inhibit_seconds``: 0 to 1e9; without effect, for this release takes no reports of workers as down
     - ``linger_seconds``: how long a model whose last worker left stays known, 0 to 1e9 (clause Y6)
     - ``tokenizer_backend``, ``tokenizer_fallback``: overwrite every card's, never a checksum (WIRE 4 b)
     - ``router_policy_files``: cards may name a policy file that Dynamo would open on the frontend's own disk.

@@ -25,7 +25,7 @@ record! {
         namespaces: Filter => Filter(NamespaceFilter::All),
         /// How long an incumbent may be unreachable before it counts as absent.
         unreachable_grace: Option<Seconds> = None,
-        /// How long `report_down` takes a worker out.
+        /// How long a worker that is reported as down stays out; nothing reports one yet.
         inhibit_seconds: Seconds => Seconds(5.0),
         /// How long a model whose last worker left stays known.
         linger_seconds: Seconds => Seconds(60.0),
