@@ -137,8 +137,6 @@ class AdmissionConfig(_Record):
     - ``checksum_profile``: the release whose checksum is computed (clause I7)
     - ``max_concurrent_builds``: builds that run at once, 1 to 1,000,000 (clause S7)
     - ``namespaces``: which namespaces are looked at; default all
-    - ``unreachable_grace``: None; this release does not let an unreachable incumbent count as absent (clause S10)
-    - ``inhibit_seconds``: 0 to 1e9; without effect, for this release takes no reports of workers as down
     - ``linger_seconds``: how long a model whose last worker left stays known, 0 to 1e9 (clause Y6)
     - ``tokenizer_backend``, ``tokenizer_fallback``: overwrite every card's, never a checksum (WIRE 4 b)
     - ``router_policy_files``: cards may name a policy file that Dynamo would open on the frontend's own disk.
@@ -150,8 +148,6 @@ class AdmissionConfig(_Record):
     checksum_profile: Final[_Profile]
     max_concurrent_builds: Final[int]
     namespaces: Final[NamespaceFilter]
-    unreachable_grace: Final[None]
-    inhibit_seconds: Final[float]
     linger_seconds: Final[float]
     tokenizer_backend: Final[str | None]
     tokenizer_fallback: Final[bool | None]
@@ -163,8 +159,6 @@ class AdmissionConfig(_Record):
         checksum_profile: str = "1.6",
         max_concurrent_builds: int = 8,
         namespaces: NamespaceFilter = ...,
-        unreachable_grace: None = None,
-        inhibit_seconds: float = 5.0,
         linger_seconds: float = 60.0,
         tokenizer_backend: str | None = None,
         tokenizer_fallback: bool | None = None,
