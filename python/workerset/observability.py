@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from workerset._native import (
     BuildBlocked,
@@ -22,20 +22,8 @@ from workerset._native import (
     Succession,
 )
 
-Notice: TypeAlias = (
-    BuildBlocked
-    | BuildCommitted
-    | BuildRetry
-    | CohortRejected
-    | HopChanged
-    | InPlaceChangeRefused
-    | MembersChanged
-    | ModelNotReady
-    | ModelReady
-    | RecordRefused
-    | Succession
-)
-"""What a controller tells without asking for anything."""
+if TYPE_CHECKING:
+    from workerset._native import Notice
 
 logger = logging.getLogger("workerset.admission")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
-    from workerset.discovery import Event
+    from workerset import Event
 
 PATIENCE = 20.0
 
@@ -99,7 +99,7 @@ class Follower:
 
     def __init__(self, source: Discovery) -> None:
         self.source = source
-        self.records: dict[str, bytes | None] = {}
+        self.records: dict[str, bytes | str] = {}
         self.events: list[Event] = []
         self.states: list[str] = []
         self.ended = False

@@ -196,13 +196,12 @@ async def test_a_root_that_is_no_folder_is_lost_from_the_start(backend: FileBack
         await follower.until(lambda: follower.states[-1] == "live")
 
 
-async def test_names_that_do_not_decode_are_handed_on_raw(backend: FileBackend) -> None:
+def test_names_that_do_not_decode_are_handed_on_raw(backend: FileBackend) -> None:
     backend.put(A, b"1")
     folder = os.fsencode(backend.file(A).parent)
     for name in (b"ns%2", b"%FF%FE", b"raw\xff"):
-        with open(folder + b"/" + name, "wb") as file:
-            file.write(b"x")
-    paths = {entry.path for entry in (await backend.open().snapshot()).entries}
+        Path(os.fsdecode(folder + b"/" + name)).write_bytes(b"x")
+    paths = {entry.path for entry in asyncio.run(backend.open().snapshot()).entries}
     assert paths == {A, "v1/mdc/ns%2", "v1/mdc/%FF%FE", "v1/mdc/raw\\xff"}
 
 
@@ -267,7 +266,8 @@ async def test_without_watches_the_store_is_listed_again_and_again(
     backend: FileBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def no_watches(*_paths: Any, **_options: Any) -> AsyncGenerator[set[Any], None]:
-        raise OSError(28, "no space left for watches")
+        if _paths:
+            raise OSError(28, "no space left for watches")
         yield set()
 
     monkeypatch.setattr(watchfiles, "awatch", no_watches)
@@ -286,12 +286,8 @@ async def test_the_birth_time_of_a_file_is_its_age(backend: FileBackend) -> None
     os.utime(backend.file(A), (1.0, 1.0))
     ages = {entry.path: entry.created for entry in (await backend.open(ttl=0.0).snapshot()).entries}
     slack = 1_000_000_000  # file systems stamp with a coarser clock
-    for created in ages.values():
-        assert created is not None
-        assert before - slack <= created <= time.time_ns() + slack
-    assert ages[A] is not None
-    assert ages[B] is not None
-    assert ages[A] <= ages[B]
+    older, younger = ages[A] or 0, ages[B] or 0
+    assert before - slack <= older <= younger <= time.time_ns() + slack
 
 
 async def test_a_big_store_is_listed_off_the_loop(backend: FileBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +311,12 @@ async def test_a_big_store_is_listed_off_the_loop(backend: FileBackend, monkeypa
 
 async def test_what_changes_while_a_listing_runs_is_not_lost(backend: FileBackend) -> None:
     paths = [f"v1/mdc/ns/backend/generate/{number:x}" for number in range(1, 200)]
-    writing = asyncio.create_task(asyncio.to_thread(lambda: [backend.put(path, path.encode()) for path in paths]))
+
+    def write() -> None:
+        for path in paths:
+            backend.put(path, path.encode())
+
+    writing = asyncio.create_task(asyncio.to_thread(write))
     async with following(backend.open()) as follower:
         await follower.until(lambda: follower.records == {path: path.encode() for path in paths})
         await writing

@@ -50,6 +50,12 @@ class Look:
         keys = (path[len(ENDPOINTS) :] for path in self.records if path.startswith(ENDPOINTS))
         return sorted(key for key in keys if CARDS + key not in self.records)
 
+    def adapters(self, keys: tuple[str, ...]) -> list[str]:
+        """Keys of the adapter records of these instances, ascending."""
+        bases = frozenset(keys)
+        cards = (path[len(CARDS) :] for path in self.records if path.startswith(CARDS))
+        return sorted(key for key in cards if key.rpartition("/")[0] in bases)
+
     def registered(self, keys: tuple[str, ...]) -> str | None:
         """When the first of these instances registered, ISO 8601 in UTC; None where the backend does not say."""
         created = [record.created for key in keys if (record := self.records.get(CARDS + key)) and record.created]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import click
 from rich.console import Console
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
-PROFILES = ("1.3", "1.4", "1.5", "1.6")
+Profile: TypeAlias = Literal["1.3", "1.4", "1.5", "1.6"]
+PROFILES: tuple[Profile, ...] = ("1.3", "1.4", "1.5", "1.6")
 
 
 def output_option(command: _Command) -> _Command:
@@ -62,7 +63,7 @@ def config_options(command: _Command) -> _Command:
     return command
 
 
-def make_config(profile: str, namespace: str | None, namespace_prefix: str | None) -> AdmissionConfig:
+def make_config(profile: Profile, namespace: str | None, namespace_prefix: str | None) -> AdmissionConfig:
     """The configuration that those options say."""
     namespaces = NamespaceFilter.all()
     if namespace_prefix is not None:

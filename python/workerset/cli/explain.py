@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,7 @@ from workerset.errors import CardError
 if TYPE_CHECKING:
     from workerset._native import CohortEntry, RejectedEntry, WorkerSetEntry
     from workerset.cli._look import Look
+    from workerset.cli._output import Profile
 
 
 @click.command()
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 @config_options
 @output_option
 def explain(
-    *, model: str, url: str | None, profile: str, namespace: str | None, namespace_prefix: str | None, as_json: bool
+    *, model: str, url: str | None, profile: Profile, namespace: str | None, namespace_prefix: str | None, as_json: bool
 ) -> None:
     """Say why workers of MODEL are rejected.
 
@@ -61,14 +63,19 @@ def explain(
         console().print(line)
 
 
-def _names(seen: Look, entry: WorkerSetEntry, profile: str) -> tuple[str, ...]:
-    try:
-        return (entry.model, *seen.card(entry.incumbent.members[0], profile).aliases)
-    except CardError:  # admitted, but written so that only the tree reading takes it
-        return (entry.model,)
+def _names(seen: Look, entry: WorkerSetEntry, profile: Profile) -> set[str]:
+    """Display name, aliases and adapters of everybody in the set, the rejected included."""
+    names = {entry.model}
+    cohorts: tuple[CohortEntry | RejectedEntry, ...] = (entry.incumbent, *entry.rejected)
+    for cohort in cohorts:
+        for key in (cohort.members[0], *seen.adapters(cohort.members)):
+            with suppress(CardError):  # admission reads a few cards that card text may not be
+                card = seen.card(key, profile)
+                names |= {card.display_name, *card.aliases}
+    return names
 
 
-def _worker_set(seen: Look, entry: WorkerSetEntry, profile: str) -> dict[str, Any]:
+def _worker_set(seen: Look, entry: WorkerSetEntry, profile: Profile) -> dict[str, Any]:
     return {
         "worker_set": str(entry.worker_set),
         "namespace": entry.namespace,
@@ -95,7 +102,7 @@ def _cohort(seen: Look, cohort: CohortEntry | RejectedEntry) -> dict[str, Any]:
     }
 
 
-def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, profile: str) -> dict[str, Any]:
+def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, profile: Profile) -> dict[str, Any]:
     try:
         left, right = seen.card(incumbent.members[0], profile), seen.card(cohort.members[0], profile)
         found = explain_cards(left, right)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from workerset._native import Inventory
+    from workerset.cli._output import Profile
 
 
 @click.command()
@@ -40,7 +41,7 @@ def replay(
     file: str,
     builds: str,
     each: bool,
-    profile: str,
+    profile: Profile,
     namespace: str | None,
     namespace_prefix: str | None,
     as_json: bool,

@@ -44,7 +44,8 @@ def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
         unknown = sorted(set(options) - {"ttl", "resync"})
         if unknown:
             raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl and resync")
-        return FileDiscovery(unquote(parts.path), **{name: _seconds(url, name, text) for name, text in options.items()})
+        ttl, resync = _seconds(url, options, "ttl", 10.0), _seconds(url, options, "resync", 30.0)
+        return FileDiscovery(unquote(parts.path), ttl, resync)
     raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
 
 
@@ -73,7 +74,10 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Discovery:
     raise ConfigError("DYN_DISCOVERY_BACKEND", f"{backend!r} is not a known backend; available: file, mem")
 
 
-def _seconds(url: str, name: str, text: str) -> float:
+def _seconds(url: str, options: Mapping[str, str], name: str, default: float) -> float:
+    text = options.get(name)
+    if text is None:
+        return default
     try:
         seconds = float(text)
     except ValueError:

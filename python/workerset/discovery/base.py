@@ -7,15 +7,12 @@ reorders, and never decides that a worker is gone because the backend cannot be 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
-
-from workerset._native import Apply, Delete, Reset
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-Event: TypeAlias = Apply | Delete | Reset
-"""One observation: a key written, a key gone, or a whole listing."""
+    from workerset._native import Event, Reset
 
 
 class Discovery(Protocol):

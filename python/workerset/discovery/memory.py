@@ -7,11 +7,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from workerset._native import Apply, Delete, Reset
-from workerset.discovery.base import Event, SourceState
+from workerset.discovery.base import SourceState
 from workerset.errors import DiscoveryError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+
+    from workerset._native import Event
 
 
 class MemoryDiscovery:
