@@ -23,10 +23,6 @@ record! {
         max_concurrent_builds: i64 = 8,
         /// Which namespaces are looked at.
         namespaces: Filter => Filter(NamespaceFilter::All),
-        /// How long an incumbent may be unreachable before it counts as absent.
-        unreachable_grace: Option<Seconds> = None,
-        /// How long a worker that is reported as down stays out; nothing reports one yet.
-        inhibit_seconds: Seconds => Seconds(5.0),
         /// How long a model whose last worker left stays known.
         linger_seconds: Seconds => Seconds(60.0),
         /// Overwrites the tokenizer backend of every card.
