@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import click
 from rich.console import Console
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
-Profile: TypeAlias = Literal["1.3", "1.4", "1.5", "1.6"]
-PROFILES: tuple[Profile, ...] = ("1.3", "1.4", "1.5", "1.6")
+PROFILES: tuple[Literal["1.3", "1.4", "1.5", "1.6"], ...] = ("1.3", "1.4", "1.5", "1.6")
 
 
 def output_option(command: _Command) -> _Command:
@@ -63,14 +62,15 @@ def config_options(command: _Command) -> _Command:
     return command
 
 
-def make_config(profile: Profile, namespace: str | None, namespace_prefix: str | None) -> AdmissionConfig:
+def make_config(profile: str, namespace: str | None = None, namespace_prefix: str | None = None) -> AdmissionConfig:
     """The configuration that those options say."""
     namespaces = NamespaceFilter.all()
     if namespace_prefix is not None:
         namespaces = NamespaceFilter.prefix(namespace_prefix)
     elif namespace is not None:
         namespaces = NamespaceFilter.exact(namespace)
-    return AdmissionConfig(checksum_profile=profile, namespaces=namespaces)
+    (chosen,) = (known for known in PROFILES if known == profile)
+    return AdmissionConfig(checksum_profile=chosen, namespaces=namespaces)
 
 
 def console() -> Console:

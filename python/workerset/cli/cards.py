@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from workerset._native import AdmissionConfig, ModelCard
+from workerset._native import ModelCard
 from workerset._native import explain as explain_cards
 from workerset.cli import _exact
 from workerset.cli._look import CARDS, card_of_record, look
-from workerset.cli._output import PROFILES, Profile, columns, console, fail, output_option, value_text, write_json
+from workerset.cli._output import PROFILES, columns, console, fail, make_config, output_option, value_text, write_json
 from workerset.errors import CardError
 
 _ALL = "all"
@@ -63,7 +63,7 @@ def checksum(cards: tuple[str, ...], profiles: tuple[str, ...], as_json: bool) -
 @click.option("--discovery", "url", metavar="URL", help="A and B are instance keys there, ns/component/endpoint/1f.")
 @click.option("--profile", type=click.Choice(PROFILES), default="1.6", show_default=True, help="Whose checksum.")
 @output_option
-def diff(left: str, right: str, url: str | None, profile: Profile, as_json: bool) -> None:
+def diff(left: str, right: str, url: str | None, profile: str, as_json: bool) -> None:
     """Show the fields in which two cards differ for admission.
 
     A and B are files as for `checksum`, or with --discovery the keys of two instances. Fields that feed no checksum are
@@ -72,7 +72,7 @@ def diff(left: str, right: str, url: str | None, profile: Profile, as_json: bool
     if url is None:
         a, b = (_admitted(name, profile) for name in (left, right))
     else:
-        seen = look(url, AdmissionConfig(checksum_profile=profile))
+        seen = look(url, make_config(profile))
         try:
             a, b = (seen.card(key.removeprefix(CARDS), profile) for key in (left, right))
         except CardError as error:

@@ -27,7 +27,6 @@ from workerset.errors import CardError
 if TYPE_CHECKING:
     from workerset._native import CohortEntry, RejectedEntry, WorkerSetEntry
     from workerset.cli._look import Look
-    from workerset.cli._output import Profile
 
 
 @click.command()
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 @config_options
 @output_option
 def explain(
-    *, model: str, url: str | None, profile: Profile, namespace: str | None, namespace_prefix: str | None, as_json: bool
+    *, model: str, url: str | None, profile: str, namespace: str | None, namespace_prefix: str | None, as_json: bool
 ) -> None:
     """Say why workers of MODEL are rejected.
 
@@ -63,7 +62,7 @@ def explain(
         console().print(line)
 
 
-def _names(seen: Look, entry: WorkerSetEntry, profile: Profile) -> set[str]:
+def _names(seen: Look, entry: WorkerSetEntry, profile: str) -> set[str]:
     """Display name, aliases and adapters of everybody in the set, the rejected included."""
     names = {entry.model}
     cohorts: tuple[CohortEntry | RejectedEntry, ...] = (entry.incumbent, *entry.rejected)
@@ -75,7 +74,7 @@ def _names(seen: Look, entry: WorkerSetEntry, profile: Profile) -> set[str]:
     return names
 
 
-def _worker_set(seen: Look, entry: WorkerSetEntry, profile: Profile) -> dict[str, Any]:
+def _worker_set(seen: Look, entry: WorkerSetEntry, profile: str) -> dict[str, Any]:
     return {
         "worker_set": str(entry.worker_set),
         "namespace": entry.namespace,
@@ -102,7 +101,7 @@ def _cohort(seen: Look, cohort: CohortEntry | RejectedEntry) -> dict[str, Any]:
     }
 
 
-def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, profile: Profile) -> dict[str, Any]:
+def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, profile: str) -> dict[str, Any]:
     try:
         left, right = seen.card(incumbent.members[0], profile), seen.card(cohort.members[0], profile)
         found = explain_cards(left, right)

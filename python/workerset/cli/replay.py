@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from workerset._native import Inventory
-    from workerset.cli._output import Profile
 
 
 @click.command()
@@ -41,7 +40,7 @@ def replay(
     file: str,
     builds: str,
     each: bool,
-    profile: Profile,
+    profile: str,
     namespace: str | None,
     namespace_prefix: str | None,
     as_json: bool,

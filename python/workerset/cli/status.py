@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
     from workerset._native import Inventory, WorkerSetEntry
     from workerset.cli._look import Look
-    from workerset.cli._output import Profile
 
 
 @click.command()
 @discovery_option
 @config_options
 @output_option
-def status(
-    url: str | None, profile: Profile, namespace: str | None, namespace_prefix: str | None, as_json: bool
-) -> None:
+def status(url: str | None, profile: str, namespace: str | None, namespace_prefix: str | None, as_json: bool) -> None:
     """Show WorkerSets, cohorts and admissions.
 
     Lists the backend once and answers as a frontend that starts now and whose builds succeed: of registrations that
