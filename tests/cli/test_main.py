@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from tests.cli.helpers import run
+from tests.cli.helpers import run, url
+from tests.discovery.harness import FileBackend
+from tests.discovery.test_file import make_unreadable
 from workerset.cli._story import Story
 
 MAIN = "from workerset.cli import main; main()"
@@ -75,17 +77,19 @@ def test_version() -> None:
     assert program("--version").stdout.startswith("workerset, version ")
 
 
-def test_output_to_a_pipe_has_no_colour(tmp_path: object) -> None:
-    result = program("status", "--discovery", f"file://{tmp_path}")
-    assert result.returncode == 0
+def test_output_to_a_pipe_has_no_colour(backend: FileBackend) -> None:
+    result = program("status", "--discovery", url(backend))
+    assert (result.returncode, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
 
 
-def test_logs_go_to_stderr() -> None:
-    result = program("-v", "demo")
+def test_logs_go_to_stderr(empty: FileBackend) -> None:
+    make_unreadable(empty.file("v1/mdc/ns/backend/generate/1"))
+    result = program("status", "--discovery", url(empty))
     assert result.returncode == 0
-    assert "ERROR workerset.admission: rejected 3 workers" not in result.stdout
-    assert "INFO" not in result.stdout
+    assert result.stderr.startswith("WARNING workerset.discovery: ")
+    assert "cannot be read" in result.stderr
+    assert "WARNING" not in result.stdout
 
 
 def test_wrong_usage() -> None:

@@ -42,6 +42,19 @@ def test_names_survive_both_ways(key: str) -> None:
     assert name.isascii()
 
 
+async def test_a_name_that_is_no_text_blinds_nobody(backend: FileBackend) -> None:
+    """The watcher gives up on such a name; the store is then listed every second."""
+    backend.put(A, b"1")
+    async with following(backend.open(resync=0.0)) as follower:
+        await follower.until(lambda: follower.records == {A: b"1"})
+        write_raw(backend, b"raw\xff")
+        await follower.until(lambda: follower.records == {A: b"1", "v1/mdc/raw\\xff": b"x"})
+        backend.put(MARK, b"mark")
+        await follower.until(lambda: MARK in follower.records)
+        backend.delete(A)
+        await follower.until(lambda: A not in follower.records)
+
+
 @pytest.mark.parametrize("name", ["%", "a%2", "a%2G", "%%41", "%FF", "%C3"])
 def test_names_that_do_not_decode_are_told_apart(name: str) -> None:
     assert decode_name(name) is None
@@ -198,9 +211,8 @@ async def test_a_root_that_is_no_folder_is_lost_from_the_start(backend: FileBack
 
 def test_names_that_do_not_decode_are_handed_on_raw(backend: FileBackend) -> None:
     backend.put(A, b"1")
-    folder = os.fsencode(backend.file(A).parent)
     for name in (b"ns%2", b"%FF%FE", b"raw\xff"):
-        Path(os.fsdecode(folder + b"/" + name)).write_bytes(b"x")
+        write_raw(backend, name)
     paths = {entry.path for entry in asyncio.run(backend.open().snapshot()).entries}
     assert paths == {A, "v1/mdc/ns%2", "v1/mdc/%FF%FE", "v1/mdc/raw\\xff"}
 
@@ -223,7 +235,7 @@ async def test_a_file_that_cannot_be_read_keeps_what_it_held(
     backend.put(A, b"1")
     async with following(backend.open()) as follower:
         await follower.until(lambda: follower.records == {A: b"1"})
-        _make_unreadable(backend.file(A))
+        make_unreadable(backend.file(A))
         backend.put(MARK, b"mark")
         await follower.until(lambda: MARK in follower.records)
         assert follower.records[A] == b"1"
@@ -237,7 +249,7 @@ async def test_a_file_that_never_could_be_read_is_logged_once(
     backend: FileBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     backend.put(MARK, b"mark")
-    _make_unreadable(backend.file(A))
+    make_unreadable(backend.file(A))
     source = backend.open(resync=0.05)
     listings = 0
     async for batch in source.batches():
@@ -327,7 +339,12 @@ def test_a_relative_root_is_taken_from_the_working_folder(tmp_path: Path, monkey
     assert FileDiscovery("kv").root == tmp_path / "kv"
 
 
-def _make_unreadable(file: Path) -> None:
+def write_raw(backend: FileBackend, name: bytes) -> None:
+    """Write a card record under a file name of any bytes."""
+    Path(os.fsdecode(os.fsencode(backend.file(A).parent) + b"/" + name)).write_bytes(b"x")
+
+
+def make_unreadable(file: Path) -> None:
     """A link to itself: it is there, and nobody can open it, not even root."""
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(".tmp_loop")

@@ -13,7 +13,7 @@ from rich.text import Text
 from workerset._native import AdmissionConfig, NamespaceFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
@@ -76,6 +76,13 @@ def make_config(profile: str, namespace: str | None = None, namespace_prefix: st
 def console() -> Console:
     """Stdout. Lines are never broken or cut; coloured on a terminal unless NO_COLOR is set."""
     return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def write_lines(lines: Iterable[Text]) -> None:
+    """Lines of text."""
+    out = console()
+    for line in lines:
+        out.print(line)
 
 
 def write_json(value: Any) -> None:

@@ -12,7 +12,16 @@ from workerset._native import ModelCard
 from workerset._native import explain as explain_cards
 from workerset.cli import _exact
 from workerset.cli._look import CARDS, card_of_record, look
-from workerset.cli._output import PROFILES, columns, console, fail, make_config, output_option, value_text, write_json
+from workerset.cli._output import (
+    PROFILES,
+    columns,
+    fail,
+    make_config,
+    output_option,
+    value_text,
+    write_json,
+    write_lines,
+)
 from workerset.errors import CardError
 
 _ALL = "all"
@@ -91,8 +100,7 @@ def diff(left: str, right: str, url: str | None, profile: str, as_json: bool) ->
     else:
         lines = columns([(a.mdcsum, left), (b.mdcsum, right)], 0)
         lines += columns([(item.field, value_text(item.left), value_text(item.right)) for item in differences], 2)
-        for line in lines:
-            console().print(line)
+        write_lines(lines)
     if a.mdcsum != b.mdcsum:
         sys.exit(1)
 

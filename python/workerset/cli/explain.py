@@ -13,7 +13,6 @@ from workerset.cli._look import look
 from workerset.cli._output import (
     columns,
     config_options,
-    console,
     count,
     discovery_option,
     fail,
@@ -21,6 +20,7 @@ from workerset.cli._output import (
     output_option,
     value_text,
     write_json,
+    write_lines,
 )
 from workerset.errors import CardError
 
@@ -58,8 +58,7 @@ def explain(
     if as_json:
         write_json(report)
         return
-    for line in _describe(report):
-        console().print(line)
+    write_lines(_describe(report))
 
 
 def _names(seen: Look, entry: WorkerSetEntry, profile: str) -> set[str]:

@@ -12,13 +12,13 @@ from workerset.cli._look import look
 from workerset.cli._output import (
     columns,
     config_options,
-    console,
     count,
     discovery_option,
     make_config,
     output_option,
     short,
     write_json,
+    write_lines,
 )
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def status(url: str | None, profile: str, namespace: str | None, namespace_prefi
     if as_json:
         write_json(seen.inventory.to_dict())
         return
-    for line in describe(seen.inventory, seen.not_ready, seen):
-        console().print(line)
+    write_lines(describe(seen.inventory, seen.not_ready, seen))
 
 
 def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look | None = None) -> list[Text]:

@@ -41,7 +41,7 @@ class FileDiscovery:
     it.
 
     Names that do not decode are handed on under their raw name, for the controller to refuse with a reason. A file that
-    cannot be read keeps what it last held; one that never could be read is logged and has no effect until it can.
+    cannot be read keeps what it last held; one that never could be read is logged, and stands as refused until it can.
 
     Needs the extra `file` (watchfiles) for `batches`, nothing for `snapshot`. Listing 20,000 workers takes a second or
     so of a thread, never of the event loop.
