@@ -135,7 +135,8 @@ async def test_a_file_that_is_written_slowly_ends_up_whole(backend: FileBackend)
 async def test_an_expired_file_is_not_listed(backend: FileBackend) -> None:
     backend.put(A, b"1")
     backend.put(B, b"2")
-    backend.age(A, 11.0)
+    backend.later = 11.0
+    backend.touch(B)
     assert [entry.path for entry in (await backend.open(ttl=10.0).snapshot()).entries] == [B]
     assert len((await backend.open(ttl=0.0).snapshot()).entries) == 2
     async with following(backend.open(ttl=10.0)) as follower:
@@ -145,21 +146,28 @@ async def test_an_expired_file_is_not_listed(backend: FileBackend) -> None:
 async def test_a_file_that_nobody_touches_expires_and_a_touched_one_stays(backend: FileBackend) -> None:
     backend.put(A, b"1")
     backend.put(B, b"2")
-    backend.age(A, 59.5)
-    backend.age(B, 59.5)
     async with following(backend.open(ttl=60.0)) as follower:
         await follower.until(lambda: len(follower.records) == 2)
-        os.utime(backend.file(B))
+        backend.later = 50.0
+        backend.touch(B)
+        backend.later = 100.0
         await follower.until(lambda: follower.records == {B: b"2"})
+
+
+async def test_an_expiry_needs_no_change_to_be_seen(backend: FileBackend) -> None:
+    backend.put(A, b"1")
+    async with following(backend.open(ttl=0.2)) as follower:
+        await follower.until(lambda: bool(follower.events))
+        await follower.until(lambda: follower.records == {})
 
 
 async def test_an_expired_file_that_is_touched_again_returns(backend: FileBackend) -> None:
     backend.put(A, b"1")
-    backend.age(A, 59.8)
     async with following(backend.open(ttl=60.0)) as follower:
-        await follower.until(lambda: bool(follower.events))
+        await follower.until(lambda: follower.records == {A: b"1"})
+        backend.later = 100.0
         await follower.until(lambda: follower.records == {})
-        os.utime(backend.file(A))
+        backend.touch(A)
         await follower.until(lambda: follower.records == {A: b"1"})
 
 
