@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 BENCH ?= short
+CARDS ?= 100000
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -24,7 +25,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
 	$(shell find rust python -type f ! -name '*.so' ! -name '*.pyc')
 OTHERS := $(wildcard clippy.toml rustfmt.toml)
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench wheel fmt lock vectors clean
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench fuzz wheel fmt lock vectors clean
 
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ test-python: $(INSTALLED) $(ORACLE) ## Python tests, interop and documentation s
 
 bench: $(INSTALLED) ## Benchmarks in short form; BENCH=full for every size.
 	for name in $(BENCHES); do $(BIN)/python -m "benches.$$name" --$(BENCH); done
+
+fuzz: $(INSTALLED) $(ORACLE) ## Compare random cards with the real wheel; CARDS=100000, a new seed each time.
+	WORKERSET_FUZZ_CARDS=$(CARDS) WORKERSET_FUZZ_SEED=random $(BIN)/python -m pytest -s -q tests/interop/test_differential.py
 
 wheel: $(WHEEL) ## Build the release wheel into dist/.
 
