@@ -45,19 +45,27 @@ class PythonHop:
         return ids[at]
 
 
-class LockedHop(PythonHop):
-    """The same, safe for several threads."""
+class LockedHop:
+    """The same, safe for several threads; written out, since a call of the other class would only slow it down."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_generation", "_ids", "_lock", "_membership", "_next")
 
     def __init__(self, membership: Membership) -> None:
-        super().__init__(membership)
+        self._membership = membership
+        self._ids = tuple(membership.ids)
+        self._generation = membership.generation
+        self._next = 0
         self._lock = threading.Lock()
 
     def pick(self) -> int:
         """One id, round robin."""
         with self._lock:
-            return super().pick()
+            if self._generation != self._membership.generation:
+                self._ids = tuple(self._membership.ids)
+                self._generation = self._membership.generation
+            ids = self._ids
+            self._next = at = (self._next + 1) % len(ids)
+            return ids[at]
 
 
 def reference() -> io.BytesIO:
@@ -67,42 +75,51 @@ def reference() -> io.BytesIO:
     return made
 
 
-def measured(mode: str, size: int, *, rounds: int) -> dict[str, float]:
-    """The medians of all candidates for one mode and size, measured in turns."""
+def candidates(size: int, mode: str, keep: list[object]) -> dict[str, tuple[str, measure.Namespace]]:
+    """What is compared at one size; `keep` takes the controller, which the hop must not outlive."""
     controller = world.controller_with(size, mode)
+    keep.append(controller)
     hop = controller.route(world.MODEL).decode
     ids = hop.ids()
     membership = Membership(ids)
-    candidates = {
+    return {
         "hop.pick()": ("hop.pick()", {"hop": hop}),
         "C method": ("hop.tell()", {"hop": reference()}),
         "Python": ("hop.pick()", {"hop": PythonHop(membership)}),
         "Python, locked": ("hop.pick()", {"hop": LockedHop(membership)}),
+        "set & set": ("next(iter(discovered & admitted))", {"discovered": set(ids), "admitted": set(ids)}),
     }
-    medians = measure.side_by_side(candidates, loops=20_000, rounds=rounds)
-    sets = {"set & set": ("next(iter(discovered & admitted))", {"discovered": set(ids), "admitted": set(ids)})}
-    return medians | measure.side_by_side(sets, loops=max(3, 100_000 // size), rounds=max(3, rounds // 3))
+
+
+def report(mode: str, sizes: Sequence[int], rounds: int) -> None:
+    """One table for one router mode. All sizes and candidates take turns."""
+    keep: list[object] = []
+    columns = {size: candidates(size, mode, keep) for size in sizes}
+    quick = {(size, name): it for size in sizes for name, it in columns[size].items() if name != "set & set"}
+    medians = measure.side_by_side(quick, loops=20_000, rounds=rounds)
+    for size in sizes:
+        slow = {(size, "set & set"): columns[size]["set & set"]}
+        medians |= measure.side_by_side(slow, loops=max(3, 100_000 // size), rounds=max(3, rounds // 3))
+    rows = []
+    for size in sizes:
+        pick = medians[size, "hop.pick()"]
+        others = [medians[size, name] for name in columns[size] if name != "hop.pick()"]
+        texts = [f"{measure.nanoseconds(t)} ({t / pick:,.2f}x)" for t in others]
+        rows.append((f"{size:,}", measure.nanoseconds(pick), f"{pick / medians[size, 'C method']:.2f}x", *texts))
+    print(f"{mode}; in brackets: how many times as long as the pick")
+    measure.table(
+        ("workers", "hop.pick()", "of C method", "C method", "Python", "Python, locked", "set & set"),
+        rows,
+    )
+    growth = measure.slope(sizes, [medians[size, "hop.pick()"] for size in sizes])
+    print(f"slope {growth:+.3f} (target <= {TARGET_SLOPE})")
 
 
 def main() -> None:
-    """Print one table a mode."""
+    """Print one table a mode, then the targets."""
     options = measure.arguments(__doc__ or "")
-    sizes = (*SIZES, LARGE) if options.full else SIZES
     for mode in MODES:
-        rows = []
-        picks = []
-        for size in sizes:
-            medians = measured(mode, size, rounds=25 if options.full else 9)
-            pick = medians.pop("hop.pick()")
-            picks.append(pick)
-            others = [f"{measure.nanoseconds(t)} ({t / pick:.2f}x)" for t in medians.values()]
-            rows.append((f"{size:,}", measure.nanoseconds(pick), f"{pick / medians['C method']:.2f}x", *others))
-        print(f"{mode}; in brackets: how many times as long as the pick")
-        measure.table(
-            ("workers", "hop.pick()", "of C method", "C method", "Python", "Python, locked", "set & set"),
-            rows,
-        )
-        print(f"slope {measure.slope(sizes, picks):+.3f} (target <= {TARGET_SLOPE})")
+        report(mode, (*SIZES, LARGE) if options.full else SIZES, rounds=25 if options.full else 9)
     sets = "set & set >= " + ", ".join(f"{ratio:,.0f}x at {size:,}" for size, ratio in TARGET_SETS.items())
     print(
         f"targets: of C method <= {TARGET_REFERENCE}x; Python >= {TARGET_PYTHON}x, locked >= {TARGET_LOCKED}x; {sets}"

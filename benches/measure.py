@@ -7,11 +7,13 @@ import statistics
 import sys
 import time
 import timeit
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import workerset
 
 Namespace = Mapping[str, object]
+Name = TypeVar("Name", bound=Hashable)
 
 
 def arguments(description: str) -> argparse.Namespace:
@@ -20,6 +22,7 @@ def arguments(description: str) -> argparse.Namespace:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--short", dest="full", action="store_false")
     form.add_argument("--full", dest="full", action="store_true")
+    parser.set_defaults(full=False)
     parsed = parser.parse_args()
     refuse_debug_build()
     print(f"== {description} (Python {sys.version.split()[0]}, {'full' if parsed.full else 'short'} form)")
@@ -32,10 +35,10 @@ def refuse_debug_build() -> None:
         sys.exit(f"the installed native module is a {workerset.build_profile} build: install a release wheel")
 
 
-def side_by_side(statements: Mapping[str, tuple[str, Namespace]], *, loops: int, rounds: int) -> dict[str, float]:
+def side_by_side(statements: Mapping[Name, tuple[str, Namespace]], *, loops: int, rounds: int) -> dict[Name, float]:
     """The median time of each statement in seconds; they take turns, so that noise hits all alike."""
     timers = {name: timeit.Timer(text, globals=dict(names)) for name, (text, names) in statements.items()}
-    samples: dict[str, list[float]] = {name: [] for name in timers}
+    samples: dict[Name, list[float]] = {name: [] for name in timers}
     for _ in range(rounds):
         for name, timer in timers.items():
             samples[name].append(timer.timeit(loops) / loops)

@@ -1,7 +1,7 @@
 """Which LLM workers may serve together: Dynamo's WorkerSet admission contract as a library.
 
-Discovery says what was seen, an :class:`AdmissionController` decides what is admitted, routes and hops answer requests, and a driver
-carries out what the controller asks for.
+Discovery says what was seen, an :class:`AdmissionController` decides what is admitted, routes and hops answer requests,
+and a driver carries out what the controller asks for.
 """
 
 from ._native import (
@@ -14,12 +14,15 @@ from ._native import (
     BuildRetry,
     BuildSpec,
     BuildToken,
+    BuildVerdict,
     CancelBuild,
     CardDifference,
     CohortEntry,
     CohortRejected,
+    Command,
     Committed,
     Delete,
+    Event,
     Fenced,
     Hop,
     HopChanged,
@@ -31,6 +34,7 @@ from ._native import (
     ModelNotReady,
     ModelReady,
     NamespaceFilter,
+    Notice,
     Readiness,
     ReadinessUnit,
     RecordRefused,
@@ -80,11 +84,13 @@ __all__ = [
     "BuildRetry",
     "BuildSpec",
     "BuildToken",
+    "BuildVerdict",
     "CancelBuild",
     "CardDifference",
     "CardError",
     "CohortEntry",
     "CohortRejected",
+    "Command",
     "Committed",
     "ConfigError",
     "ControllerClosed",
@@ -92,6 +98,7 @@ __all__ = [
     "DiscoveryAuthError",
     "DiscoveryError",
     "DiscoveryTimeout",
+    "Event",
     "Fenced",
     "Hop",
     "HopChanged",
@@ -107,6 +114,7 @@ __all__ = [
     "NamespaceFilter",
     "NoRoutableWorkers",
     "NotReady",
+    "Notice",
     "Readiness",
     "ReadinessUnit",
     "RecordRefused",

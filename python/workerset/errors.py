@@ -16,18 +16,21 @@
     |   +-- DiscoveryTimeout (TimeoutError)
     +-- InternalError (RuntimeError)         workerset itself: a broken invariant
 
-What the admission contract calls normal (a rejected worker, a fenced build, a model that is not ready in an inventory) is a value
-and never one of these. Every class says in ``caused_by`` whose doing it is and in ``retryable`` whether the same call may succeed
-later without a change by its caller. All of them pickle with their attributes.
+What the admission contract calls normal (a rejected worker, a fenced build, a model that is not ready in an inventory)
+is a value and never one of these. Every class says in ``caused_by`` whose doing it is and in ``retryable`` whether the
+same call may succeed later without a change by its caller. All of them pickle with their attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._native import WorkerSetEntry
+
+    _Cause: TypeAlias = Literal["caller", "input", "world", "library"]
 
 __all__ = [
     "BindingRetired",
@@ -47,26 +50,32 @@ __all__ = [
 
 
 class WorkerSetError(Exception):
-    """Base of all exceptions of this library. Never raised itself.
+    """Base of all exceptions of this library.
+
+    Never raised itself.
 
     Attributes:
         caused_by: ``"caller"``, ``"input"``, ``"world"`` or ``"library"``.
         retryable: whether the same call may succeed later.
+
     """
 
-    caused_by: ClassVar[Literal["caller", "input", "world", "library"]] = "library"
+    caused_by: ClassVar[_Cause] = "library"
     retryable: ClassVar[bool] = False
 
 
 class ConfigError(WorkerSetError, ValueError):
-    """An option has a value that it cannot have. Caused by the caller; a retry does not help.
+    """An option has a value that it cannot have.
+
+    Caused by the caller; a retry does not help.
 
     Attributes:
         field: name of the option.
         reason: what was given and what is allowed.
+
     """
 
-    caused_by = "caller"
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(field, reason)
@@ -78,14 +87,18 @@ class ConfigError(WorkerSetError, ValueError):
 
 
 class CardError(WorkerSetError, ValueError):
-    """A card cannot be decoded, or two cards cannot be compared. Caused by the input; a retry does not help.
+    """A card cannot be decoded, or two cards cannot be compared.
+
+    Caused by the input; a retry does not help.
 
     Attributes:
         reason: what is wrong, with the value where it is short.
-        field: path in the card's JSON, dots between names, ``[n]`` for list items; empty when the whole text is at fault.
+        field: path in the card's JSON, dots between names, ``[n]`` for list items; empty when the whole text is at
+            fault.
+
     """
 
-    caused_by = "input"
+    caused_by: ClassVar[_Cause] = "input"
 
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(reason, field)
@@ -97,23 +110,29 @@ class CardError(WorkerSetError, ValueError):
 
 
 class ControllerClosed(WorkerSetError, RuntimeError):
-    """The controller was closed, by ``close()`` or by an :class:`InternalError`. Caused by the caller; a retry does not help."""
+    """The controller was closed, by ``close()`` or by an :class:`InternalError`.
 
-    caused_by = "caller"
+    Caused by the caller; a retry does not help.
+    """
+
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, reason: str = "the controller is closed") -> None:
         super().__init__(reason)
 
 
 class RoutingError(WorkerSetError):
-    """Base of what ``route()`` and picks raise. Raised itself by a pick on a hop whose router mode is ``direct``: there the caller
-    chooses, with ``pick_direct``. Caused by the world, except then; see the classes for whether a retry helps.
+    """Base of what ``route()`` and picks raise.
+
+    Raised itself by a pick on a hop whose router mode is ``direct``: there the caller chooses, with ``pick_direct``.
+    Caused by the world, except then; see the classes for whether a retry helps.
 
     Attributes:
         model: the name that was asked for, or the model of the hop.
+
     """
 
-    caused_by = "world"
+    caused_by: ClassVar[_Cause] = "world"
 
     def __init__(self, model: str, *args: object) -> None:
         super().__init__(model, *args)
@@ -124,13 +143,16 @@ class RoutingError(WorkerSetError):
 
 
 class ModelNotFound(RoutingError, LookupError):
-    """No model, alias or adapter has that name. Caused by the caller; a retry helps only once such a worker registers.
+    """No model, alias or adapter has that name.
+
+    Caused by the caller; a retry helps only once such a worker registers.
 
     Attributes:
         model: the name that was asked for.
+
     """
 
-    caused_by = "caller"
+    caused_by: ClassVar[_Cause] = "caller"
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -140,11 +162,14 @@ class ModelNotFound(RoutingError, LookupError):
 
 
 class NotReady(RoutingError):
-    """The model is known and cannot serve a request now. Caused by the world; a retry helps.
+    """The model is known and cannot serve a request now.
+
+    Caused by the world; a retry helps.
 
     Attributes:
         model: the model that the asked name stands for, or the model of the hop.
         reasons: why, a sentence each; never empty.
+
     """
 
     retryable = True
@@ -161,7 +186,7 @@ class NotReady(RoutingError):
 
     @property
     def worker_sets(self) -> tuple[WorkerSetEntry, ...]:
-        """The inventory entries of that model, in inventory order; empty when nothing of it is registered, and for hops.
+        """The inventory entries of that model, in inventory order; empty where it has none, and for hops.
 
         ``route()`` never waits for the controller, so they are taken when this is first read, which costs an inventory.
         """
@@ -177,13 +202,17 @@ class NotReady(RoutingError):
 
 
 class NoRoutableWorkers(NotReady):
-    """The hop is live and none of its workers can take the request. Caused by the world; a retry helps.
+    """The hop is live and none of its workers can take the request.
+
+    Caused by the world; a retry helps.
 
     Attributes:
         admitted: workers of the incumbent cohort, a count.
         discovered: how many of them have an endpoint record.
-        routable: how many of those are not inhibited; not 0 where all of them were excluded, or the chosen one is not among them.
+        routable: how many of those are not inhibited; not 0 where all of them were excluded, or the chosen one is not
+            among them.
         next_release: when the next inhibition ends, in seconds of the controller's clock; None if none is running.
+
     """
 
     def __init__(
@@ -210,12 +239,14 @@ class NoRoutableWorkers(NotReady):
 
 
 class BindingRetired(RoutingError):
-    """This hop's generation is over: succession, withdrawal or close (clause S5). Caused by the world; the same hop never
-    works again, a new ``route()`` may.
+    """The hop's generation is over: succession, withdrawal or close (clause S5).
+
+    Caused by the world; the same hop never works again, a new ``route()`` may.
 
     Attributes:
         model: the model of the hop.
         generation: the generation that is over.
+
     """
 
     def __init__(self, model: str, generation: int) -> None:
@@ -227,14 +258,17 @@ class BindingRetired(RoutingError):
 
 
 class DiscoveryError(WorkerSetError, ConnectionError):
-    """The discovery backend cannot be reached, or answers what cannot be read. Caused by the world; a retry helps.
+    """The discovery backend cannot be reached, or answers what cannot be read.
+
+    Caused by the world; a retry helps.
 
     Attributes:
         reason: what happened.
         url: the backend, without credentials; empty when unknown.
+
     """
 
-    caused_by = "world"
+    caused_by: ClassVar[_Cause] = "world"
     retryable = True
 
     def __init__(self, reason: str, *, url: str = "") -> None:
@@ -247,31 +281,39 @@ class DiscoveryError(WorkerSetError, ConnectionError):
 
 
 class DiscoveryAuthError(DiscoveryError, PermissionError):
-    """The backend refuses our credentials or rights. Caused by the world; a retry needs a person first.
+    """The backend refuses our credentials or rights.
+
+    Caused by the world; a retry needs a person first.
 
     Attributes:
         reason: what was refused.
         url: the backend, without credentials; empty when unknown.
+
     """
 
     retryable = False
 
 
 class DiscoveryTimeout(DiscoveryError, TimeoutError):
-    """The backend did not answer in time. Caused by the world; a retry helps.
+    """The backend did not answer in time.
+
+    Caused by the world; a retry helps.
 
     Attributes:
         reason: what was waited for, and how long.
         url: the backend, without credentials; empty when unknown.
+
     """
 
 
 class InternalError(WorkerSetError, RuntimeError):
-    """workerset broke one of its own invariants. Please report it. The controller that raised it is closed; a retry does not
-    help, a new controller may.
+    """workerset broke one of its own invariants.
+
+    Please report it. The controller that raised it is closed; a retry does not help, a new controller may.
 
     Attributes:
         reason: the broken invariant.
+
     """
 
     def __init__(self, reason: str) -> None:

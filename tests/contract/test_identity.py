@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -63,9 +64,7 @@ def test_i3_the_checksum_is_taken_after_normalisation_and_before_construction() 
 
 def test_i4_the_projection_fingerprint_is_independent_of_the_checksum() -> None:
     plain = workerset.ModelCard.from_json(json.dumps(card()))
-    capable = workerset.ModelCard.from_json(
-        json.dumps(card(runtime_config={"max_gpu_lora_count": 4}))
-    )
+    capable = workerset.ModelCard.from_json(json.dumps(card(runtime_config={"max_gpu_lora_count": 4})))
     assert plain.mdcsum == capable.mdcsum
     assert plain.projection_fingerprint() != capable.projection_fingerprint()
     assert plain.metadata_cache_key.endswith(plain.mdcsum)
@@ -83,7 +82,7 @@ def test_i4_the_projection_fingerprint_is_independent_of_the_checksum() -> None:
     ],
     ids=["another source path", "explicit router defaults", "an empty list instead of none"],
 )
-def test_i5_equality_is_strict_and_the_differing_fields_are_named(fields: dict[str, object], differs: list[str]) -> None:
+def test_i5_equality_is_strict_and_the_differing_fields_are_named(fields: dict[str, Any], differs: list[str]) -> None:
     world = World()
     world.serving(join(1), join(2, **fields))
     (rejected,) = world.only_set()["rejected"]

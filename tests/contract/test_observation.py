@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Literal
 
 import pytest
 
@@ -88,7 +89,7 @@ def test_d2_an_entry_without_a_value_stands_for_what_was_applied_last() -> None:
 
 
 @pytest.mark.parametrize("state", ["lost", "ended"])
-def test_d3_losing_the_source_removes_nothing_and_is_visible(state: str) -> None:
+def test_d3_losing_the_source_removes_nothing_and_is_visible(state: Literal["lost", "ended"]) -> None:
     world = World()
     world.serving(Reset(join(1), as_of=7))
     world.now = 4.0

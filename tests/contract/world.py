@@ -125,9 +125,7 @@ def base(  # the place is five words, each with a usual value
     return Apply(f"v1/mdc/{namespace}/{component}/{endpoint}/{worker:x}", json.dumps(value), **where)
 
 
-def instance(
-    worker: int, *, namespace: str = "ns", component: str = "c", endpoint: str = "e", **where: Any
-) -> Apply:
+def instance(worker: int, *, namespace: str = "ns", component: str = "c", endpoint: str = "e", **where: Any) -> Apply:
     """Return the endpoint record of a worker."""
     value = {
         "type": "Endpoint",
@@ -154,9 +152,9 @@ def adapter(worker: int, name: str = "lora", **fields: Any) -> Apply:
     return Apply(f"v1/mdc/ns/c/e/{worker:x}/{name}", json.dumps(value))
 
 
-def join(worker: int, context: int = A, **fields: Any) -> list[Event]:
+def join(worker: int, context: int = A, **fields: Any) -> list[Apply]:
     return [instance(worker), base(worker, card(context=context, **fields))]
 
 
-def leave(worker: int) -> list[Event]:
+def leave(worker: int) -> list[Delete]:
     return [Delete(f"v1/mdc/ns/c/e/{worker:x}"), Delete(f"v1/instances/ns/c/e/{worker:x}")]

@@ -112,5 +112,5 @@ async def test_the_second_worker_succeeds_when_the_first_is_gone(tmp_path: Path,
             assert after.generation > before.generation
             with pytest.raises(workerset.BindingRetired):
                 before.pick()
-        (entry,) = frontend.inventory().to_dict()["worker_sets"]
-        assert entry["incumbent"]["members"] == [member(second.instance_id)]
+            (entry,) = frontend.inventory().to_dict()["worker_sets"]
+            assert entry["incumbent"]["members"] == [member(second.instance_id)]

@@ -39,7 +39,8 @@ impl AdmissionController {
     #[pyo3(signature = (config = None))]
     fn new(config: Option<Ref<AdmissionConfig>>) -> PyResult<Self> {
         error::guarded(|| {
-            let config = config.map_or_else(|| Ok(Default::default()), |config| config.to_core())?;
+            let config =
+                config.map_or_else(|| Ok(workerset_core::AdmissionConfig::default()), |config| config.to_core())?;
             let core = Controller::new(config);
             Ok(Self {
                 decoder: core.decoder(),
@@ -129,12 +130,12 @@ impl AdmissionController {
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.entry(py, || {
             let output = self.lock(py).poll();
-            output
-                .map(|output| match output {
-                    Output::Command(asked) => command(py, asked),
-                    Output::Notice(told) => notice(py, told),
-                })
-                .transpose()
+            let object = output.map(|output| match output {
+                Output::Command(asked) => command(py, asked),
+                Output::Notice(told) => notice(py, told),
+            });
+            // An output that found no memory is lost, and with it the order of commands.
+            object.transpose().inspect_err(|_| self.condemn(py))
         })
     }
 
@@ -218,12 +219,16 @@ impl AdmissionController {
     /// Runs an entry point. A panic anywhere in it becomes `InternalError` and closes the controller.
     fn entry<T>(&self, py: Python<'_>, entry: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {
-            self.closed.store(true, Ordering::Release);
-            let _after_the_lock = DeferredDrops::begin();
-            // Retires the channels as far as the broken state allows.
-            let _as_far_as_possible = catch_unwind(AssertUnwindSafe(|| self.lock(py).close()));
+            self.condemn(py);
             Err(error::internal(panic.as_ref()))
         })
+    }
+
+    /// Closes the controller and retires its channels, as far as a broken state allows.
+    fn condemn(&self, py: Python<'_>) {
+        self.closed.store(true, Ordering::Release);
+        let _after_the_lock = DeferredDrops::begin();
+        let _as_far_as_possible = catch_unwind(AssertUnwindSafe(|| self.lock(py).close()));
     }
 
     fn report<'py>(

@@ -159,17 +159,17 @@ impl Inventory {
         Ok(Self {
             profile: profile.to_owned(),
             source: Ref::new(py, SourceEntry { state: state.to_owned(), snapshot_age, revision })?,
-            worker_sets: refs(py, worker_sets, |set| worker_set(py, set))?,
+            worker_sets: Items(worker_sets.into_iter().map(|set| worker_set(py, set)).collect::<PyResult<_>>()?),
             refused: refs(py, refused, refused_entry)?,
         })
     }
 }
 
-fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<WorkerSetEntry> {
+fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<Ref<WorkerSetEntry>> {
     let hops = entry.hops.into_iter().map(|(name, core::HopEntry { state, reason })| {
         Ref::new(py, HopEntry { state: state.to_owned(), reason }).map(|hop| (name.to_owned(), hop))
     });
-    Ok(WorkerSetEntry {
+    let entry = WorkerSetEntry {
         model: entry.model,
         namespace: entry.namespace,
         component: entry.component,
@@ -182,12 +182,12 @@ fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<WorkerSet
         incumbent: Ref::new(py, cohort(entry.incumbent))?,
         rejected: refs(py, entry.rejected, |core::RejectedEntry { cohort, differs }| {
             let core::CohortEntry { mdc_checksum, members, since } = cohort;
-            Ok(RejectedEntry {
+            RejectedEntry {
                 mdc_checksum: Checksum(mdc_checksum),
                 members: Items(members),
                 since: Seconds(since),
                 differs: Items(differs),
-            })
+            }
         })?,
         admitted: Items(entry.admitted),
         routable: Items(entry.routable),
@@ -203,7 +203,8 @@ fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<WorkerSet
             .transpose()?,
         blocked_by: entry.blocked_by,
         hops: Named(hops.collect::<PyResult<_>>()?),
-    })
+    };
+    Ref::new(py, entry)
 }
 
 fn cohort(entry: core::CohortEntry) -> CohortEntry {
@@ -211,16 +212,16 @@ fn cohort(entry: core::CohortEntry) -> CohortEntry {
     CohortEntry { mdc_checksum: Checksum(mdc_checksum), members: Items(members), since: Seconds(since) }
 }
 
-fn refused_entry(entry: core::RefusedEntry) -> PyResult<RefusedEntry> {
+fn refused_entry(entry: core::RefusedEntry) -> RefusedEntry {
     let core::RefusedEntry { key, reason } = entry;
-    Ok(RefusedEntry { key, reason })
+    RefusedEntry { key, reason }
 }
 
-fn refs<C, T>(py: Python<'_>, entries: Vec<C>, convert: impl Fn(C) -> PyResult<T>) -> PyResult<Items<Ref<T>>>
+fn refs<C, T>(py: Python<'_>, entries: Vec<C>, convert: impl Fn(C) -> T) -> PyResult<Items<Ref<T>>>
 where
     T: Record + Into<PyClassInitializer<T>>,
 {
-    entries.into_iter().map(|entry| Ref::new(py, convert(entry)?)).collect::<PyResult<_>>().map(Items)
+    entries.into_iter().map(|entry| Ref::new(py, convert(entry))).collect::<PyResult<_>>().map(Items)
 }
 
 fn phase(phase: core::Phase) -> &'static str {

@@ -1,5 +1,7 @@
 //! Python bindings: registers names. What they mean stands in `python/workerset/_native.pyi`.
 
+#![allow(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
+
 mod card;
 mod command;
 mod config;
@@ -21,6 +23,8 @@ mod verdict;
 /// The native part of workerset.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::card::{CardDifference, ModelCard, explain};
     #[pymodule_export]
@@ -58,4 +62,21 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "a Python name")]
     const build_profile: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+
+    /// Unions of classes, to annotate with.
+    #[pymodule_init]
+    fn unions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        for (name, members) in [
+            ("Event", &["Apply", "Delete", "Reset"][..]),
+            ("BuildVerdict", &["Committed", "Fenced", "Blocked", "Retry", "Requeued"]),
+            ("Command", &["StartBuild", "CancelBuild", "Withdraw"]),
+            ("Notice", crate::notice::CLASSES),
+        ] {
+            let classes = members.iter().map(|member| module.getattr(*member));
+            if let Some(union) = classes.reduce(|union, class| union?.bitor(class?)).transpose()? {
+                module.add(name, union)?;
+            }
+        }
+        Ok(())
+    }
 }

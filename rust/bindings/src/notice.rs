@@ -280,3 +280,18 @@ pub(crate) fn notice(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny
         Notice::ModelNotReady { model } => ModelNotReady { model }.into_bound_py_any(py),
     }
 }
+
+/// Every notice's name, in the order of the core's.
+pub(crate) const CLASSES: &[&str] = &[
+    "CohortRejected",
+    "RecordRefused",
+    "InPlaceChangeRefused",
+    "BuildCommitted",
+    "BuildRetry",
+    "BuildBlocked",
+    "MembersChanged",
+    "Succession",
+    "HopChanged",
+    "ModelReady",
+    "ModelNotReady",
+];

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 
-/// A fresh uniform number: one step of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
+/// A fresh uniform number: one step of `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
 pub(crate) fn random() -> u64 {
     thread_local! {
         static STATE: Cell<u64> = Cell::new(RandomState::new().hash_one(()));

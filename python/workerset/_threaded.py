@@ -1,0 +1,102 @@
+"""A frontend on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, final
+
+from workerset.errors import ControllerClosed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from workerset._native import Inventory, Route
+    from workerset.frontend import Frontend
+
+
+@final
+class ThreadedFrontend:
+    """What `Frontend.run_in_thread` returns: the same answers, without `await`.
+
+    A context manager; safe from any thread.
+
+    Args:
+        make: makes the frontend, called on the new thread.
+
+    """
+
+    def __init__(self, make: Callable[[], Frontend]) -> None:
+        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Frontend]] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(_serve(make, started)), name="workerset-frontend", daemon=True
+        )
+        self._thread.start()
+        self._loop, self._stop, self._frontend = started.result()
+
+    def __enter__(self) -> ThreadedFrontend:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def route(self, model: str, model_type: str | None = None, namespace: str | None = None) -> Route:
+        """See `Frontend.route`. Does not touch the other thread."""
+        return self._frontend.route(model, model_type, namespace)
+
+    def wait_for(
+        self,
+        model: str,
+        timeout: float | None = 30.0,
+        unknown_ok: bool = False,
+        *,
+        model_type: str | None = None,
+        namespace: str | None = None,
+    ) -> Route:
+        """See `Frontend.wait_for`. Blocks the calling thread.
+
+        Raises:
+            ControllerClosed: after `close`.
+
+        """
+        if not self._thread.is_alive():
+            raise ControllerClosed
+        waiting = self._frontend.wait_for(model, timeout, unknown_ok, model_type=model_type, namespace=namespace)
+        try:
+            return asyncio.run_coroutine_threadsafe(waiting, self._loop).result()
+        except CancelledError:  # the loop ended
+            raise ControllerClosed from None
+
+    def inventory(self) -> Inventory:
+        """See `Frontend.inventory`."""
+        return self._frontend.inventory()
+
+    def close(self) -> None:
+        """Close the frontend and end the thread. Repeating it is harmless."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
+
+
+async def _serve(
+    make: Callable[[], Frontend],
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Frontend]],
+) -> None:
+    stop = asyncio.Event()
+    entering = asyncio.ensure_future(_enter(make))
+    await asyncio.wait({entering})
+    if (error := entering.exception()) is not None:
+        started.set_exception(error)
+        return
+    frontend = entering.result()
+    started.set_result((asyncio.get_running_loop(), stop, frontend))
+    await stop.wait()
+    await frontend.aclose()
+
+
+async def _enter(make: Callable[[], Frontend]) -> Frontend:
+    return await make().__aenter__()

@@ -1,0 +1,29 @@
+"""The group of commands, and what all of them share."""
+
+from __future__ import annotations
+
+import logging
+
+import click
+
+from workerset.cli.cards import checksum, diff
+from workerset.cli.demo import demo
+from workerset.cli.explain import explain
+from workerset.cli.replay import replay
+from workerset.cli.status import status
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="workerset", prog_name="workerset")
+@click.option("-v", "--verbose", count=True, help="Log more to stderr: once for INFO, twice for DEBUG.")
+def app(verbose: int) -> None:
+    """Which LLM workers may serve together: look, explain, and replay.
+
+    Data goes to stdout, logs go to stderr. Exit status: 0, 1 when the answer is not as wished, 2 for wrong usage.
+    """
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+
+
+for command in (checksum, demo, diff, explain, replay, status):
+    app.add_command(command)

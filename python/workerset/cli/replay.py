@@ -1,0 +1,108 @@
+"""`workerset replay`: recorded events through a controller, offline."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+from rich.text import Text
+
+from workerset._native import CancelBuild, StartBuild, Withdraw
+from workerset.cli._look import why_not_ready
+from workerset.cli._output import config_options, console, make_config, output_option, write_json
+from workerset.cli._script import BadLineError, Script, Step
+from workerset.cli.status import describe as describe_inventory
+from workerset.observability import describe as describe_notice
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from workerset._native import Inventory
+
+
+@click.command()
+@click.argument("file")
+@click.option(
+    "--builds",
+    type=click.Choice(["auto", "recorded"]),
+    default="auto",
+    show_default=True,
+    help="auto: every build succeeds at once. recorded: only as the lines with op build say.",
+)
+@click.option("--each", is_flag=True, help="Show the inventory after every event.")
+@config_options
+@output_option
+def replay(
+    *,
+    file: str,
+    builds: str,
+    each: bool,
+    profile: str,
+    namespace: str | None,
+    namespace_prefix: str | None,
+    as_json: bool,
+) -> None:
+    """Run the events of FILE (- for stdin), one JSON object a line, through a controller.
+
+    Shows what the controller asks for and reports after every event, and the inventory at the end. Exit status 2 if a
+    line cannot be used; what came before it is shown.
+    """
+    script = Script(make_config(profile, namespace, namespace_prefix), recorded=builds == "recorded")
+    try:
+        with _open(file) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    _show(script.run(number, line), script.inventory() if each else None, script, as_json)
+    except BadLineError as error:
+        raise click.UsageError(f"{file}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file}: not UTF-8: {error}") from error
+    inventory = script.inventory()
+    if as_json:
+        write_json({"inventory": inventory.to_dict()})
+    else:
+        console().print(Text(f"\nat {script.now:g}", "bold"))
+        _print_inventory(inventory, script)
+
+
+def _open(file: str) -> AbstractContextManager[TextIO]:
+    if file == "-":
+        return nullcontext(sys.stdin)
+    try:
+        return Path(file).open(encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{file}: {error.strerror}") from error
+
+
+def _show(step: Step, inventory: Inventory | None, script: Script, as_json: bool) -> None:
+    if as_json:
+        line: dict[str, Any] = {
+            "event": step.event,
+            "at": step.at,
+            "commands": [command.to_dict() for command in step.commands],
+            "notices": [notice.to_dict() for notice in step.notices],
+        }
+        if inventory is not None:
+            line["inventory"] = inventory.to_dict()
+        write_json(line)
+        return
+    console().print(Text(f"{step.event}  at {step.at:g}  {step.what}", "bold"))
+    for command in step.commands:
+        console().print(Text(f"     {_command_text(command)}", "cyan"))
+    for notice in step.notices:
+        console().print(Text(f"     {type(notice).__name__}: {describe_notice(notice)}"))
+    if inventory is not None:
+        _print_inventory(inventory, script)
+
+
+def _print_inventory(inventory: Inventory, script: Script) -> None:
+    for line in describe_inventory(inventory, lambda model: why_not_ready(script.controller, model)):
+        console().print(line)
+
+
+def _command_text(command: StartBuild | CancelBuild | Withdraw) -> str:
+    token = command.spec.token if isinstance(command, StartBuild) else command.token
+    return f"{type(command).__name__}: generation {token.generation} of {token.worker_set} ({token.mdc_checksum})"

@@ -1,0 +1,126 @@
+"""`workerset status`: what a frontend that started now would serve, and who gets no traffic and why."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from workerset.cli._look import look
+from workerset.cli._output import (
+    columns,
+    config_options,
+    console,
+    count,
+    discovery_option,
+    make_config,
+    output_option,
+    short,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workerset._native import Inventory, WorkerSetEntry
+    from workerset.cli._look import Look
+
+
+@click.command()
+@discovery_option
+@config_options
+@output_option
+def status(url: str | None, profile: str, namespace: str | None, namespace_prefix: str | None, as_json: bool) -> None:
+    """Show WorkerSets, cohorts and admissions.
+
+    Lists the backend once and answers as a frontend that starts now and whose builds succeed: of registrations that
+    conflict, the oldest one serves. A frontend that runs already may serve another cohort.
+    """
+    seen = look(url, make_config(profile, namespace, namespace_prefix))
+    if as_json:
+        write_json(seen.inventory.to_dict())
+        return
+    for line in describe(seen.inventory, seen.not_ready, seen):
+        console().print(line)
+
+
+def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look | None = None) -> list[Text]:
+    """The inventory in words.
+
+    Args:
+        inventory: the inventory.
+        not_ready: why a model cannot be routed, empty if it can.
+        seen: the records, if at hand: then endpoint records that stand alone are told, too.
+
+    """
+    source = inventory.source
+    age = "no snapshot yet" if source.snapshot_age is None else f"snapshot {source.snapshot_age:.1f} s old"
+    lines = [Text(f"source {source.state}, {age}, revision {source.revision}, checksum profile {inventory.profile}")]
+    for model, sets in groupby(inventory.worker_sets, key=lambda entry: entry.model):
+        reason = not_ready(model)
+        verdict = Text(f"not ready: {reason}", "red") if reason else Text("ready", "green")
+        lines += [Text(""), Text.assemble((model, "bold"), "  ", verdict)]
+        for entry in sets:
+            lines += _worker_set(entry)
+    if not inventory.worker_sets:
+        lines += [Text(""), Text("no WorkerSet: nobody registered a usable card")]
+    if inventory.refused:
+        lines += [Text(""), Text("refused records (they count for nothing)", "bold red")]
+        lines += columns([(entry.key, entry.reason) for entry in inventory.refused], 2)
+    alone = seen.endpoints_without_card() if seen is not None else []
+    if alone:
+        lines += [Text(""), Text("endpoint records without a card (no model is served there)", "bold")]
+        lines += [Text(f"  {key}") for key in alone]
+    return lines
+
+
+def _worker_set(entry: WorkerSetEntry) -> list[Text]:
+    types = entry.model_types or "no model type"
+    lines = [Text(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
+    phase = entry.phase if entry.generation is None else f"{entry.phase}, generation {entry.generation}"
+    rows: list[tuple[str | Text, ...]] = [("phase", Text(phase, "green" if entry.phase == "ready" else "yellow"))]
+    holds = f"{count(len(entry.admitted), 'worker')} admitted, {len(entry.routable)} routable"
+    rows.append(("incumbent", f"{short(entry.incumbent.mdc_checksum)}  {holds}"))
+    for cohort in entry.rejected:
+        differs = ", ".join(cohort.differs)
+        told = f"{short(cohort.mdc_checksum)}  {count(len(cohort.members), 'worker')} rejected, differs in {differs}"
+        rows.append(("rejected", Text(told, "red")))
+    rows += [("adapter", adapter) for adapter in entry.adapters]
+    rows += [("adapter", Text(f"{item.key}  not offered: {item.reason}", "yellow")) for item in entry.unprojected]
+    rows += [
+        (f"{name} hop", hop.state if not hop.reason else f"{hop.state}: {hop.reason}")
+        for name, hop in entry.hops.items()
+    ]
+    lines += columns(rows, 4)
+    idle = _without_traffic(entry)
+    if idle:
+        lines.append(Text("    no traffic reaches", "yellow"))
+        lines += columns(idle, 6)
+    return lines
+
+
+def _without_traffic(entry: WorkerSetEntry) -> list[tuple[str, str]]:
+    rows = []
+    for key in entry.incumbent.members:
+        instance_id = int(key.rpartition("/")[2], 16)
+        if entry.phase != "ready":
+            rows.append((key, f"admitted, but its WorkerSet serves nothing yet: {_waiting(entry)}"))
+        elif instance_id in entry.inhibited:
+            rows.append((key, "admitted, but reported down and taken out for a while"))
+        elif instance_id not in entry.routable:
+            rows.append((key, "admitted, but it has no endpoint record: its card is there, its endpoint is not"))
+    for place, cohort in enumerate(entry.rejected, 1):
+        line = "is next in line" if place == 1 else f"is number {place} in line"
+        reason = f"rejected: its card differs from the incumbent's in {', '.join(cohort.differs)}; its cohort {line}"
+        rows += [(key, reason) for key in cohort.members]
+    return rows
+
+
+def _waiting(entry: WorkerSetEntry) -> str:
+    if entry.blocked_by is not None:
+        return f"a name of it is held by model {entry.blocked_by!r}"
+    if entry.retry is not None:
+        return f"its build failed {count(entry.retry.attempt, 'time')}: {entry.retry.reason}"
+    return f"it is {entry.phase}"

@@ -1,0 +1,191 @@
+"""Dynamo's file store as it lies on disk (blocking; `FileDiscovery` calls this from a thread).
+
+`<root>/v1/mdc/` and `<root>/v1/instances/` are flat. A file's name is the key below the bucket with every byte that is
+no ASCII letter or digit written as `%XX`; its content is the record; its mtime is the owner's last sign of life.
+"""
+
+# Paths are texts here: there may be a hundred thousand of them.
+# ruff: noqa: PTH116, PTH118
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workerset.discovery._birthtime import birth_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BUCKETS = ("v1/mdc", "v1/instances")
+
+_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
+_ALPHANUMERIC = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+
+def encode_name(key: str) -> str:
+    """The file name of a key: `ns/backend/generate/1f` gives `ns%2Fbackend%2Fgenerate%2F1f`."""
+    return "".join(chr(byte) if byte in _ALPHANUMERIC else f"%{byte:02X}" for byte in key.encode())
+
+
+def decode_name(name: str) -> str | None:
+    """The key of a file name, or None if a `%` is not followed by two hex digits or the bytes are not UTF-8.
+
+    Bytes that Dynamo would have escaped may stand for themselves.
+    """
+    raw = os.fsencode(name)
+    if raw.count(b"%") != len(_PERCENT.findall(raw)):
+        return None
+    try:
+        return _PERCENT.sub(lambda match: bytes((int(match[1], 16),)), raw).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def is_temporary(name: str) -> bool:
+    """Whether the file is one that a writer has not finished yet."""
+    return name.startswith(".tmp_")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that counts: in a bucket, not temporary, not expired.
+
+    Attributes:
+        path: the record's path, bucket included. Of a name that does not decode: bucket and raw name, which no valid
+            path can equal, so the controller refuses the record and says so (clause R7).
+        name: the file name.
+        value: the content; None if the file is there and cannot be read.
+        modified: mtime, seconds since 1970.
+        created: birth time, nanoseconds since 1970; None where unknown.
+
+    """
+
+    path: str
+    name: str
+    value: bytes | None
+    modified: float
+    created: int | None
+
+
+class FileStore:
+    """Reads a store. Never writes.
+
+    Args:
+        root: the folder that holds `v1`.
+        ttl: seconds after its mtime at which a file counts as removed; 0: never. Dynamo itself applies it only in the
+            sweeps of its own processes, so with all of them dead the files stay; here it is applied on every read.
+        clock: seconds since 1970, comparable with the mtimes.
+
+    """
+
+    def __init__(self, root: str, ttl: float, clock: Callable[[], float] = time.time) -> None:
+        self.root = root
+        self.ttl = ttl
+        self._clock = clock
+
+    def folders(self) -> dict[str, tuple[int, int]]:
+        """Device and inode of the bucket folders that exist.
+
+        Raises:
+            OSError: the store cannot be looked at.
+
+        """
+        found = {}
+        for bucket in BUCKETS:
+            try:
+                status = os.stat(self.folder(bucket))
+            except FileNotFoundError:
+                continue
+            found[bucket] = (status.st_dev, status.st_ino)
+        return found
+
+    def folder(self, bucket: str) -> str:
+        """Where a bucket lies."""
+        return os.path.join(self.root, *bucket.split("/"))
+
+    def scan(self) -> Iterator[StoredFile]:
+        """Read every file. A name as Dynamo writes it wins over another spelling of the same key.
+
+        Raises:
+            OSError: a folder cannot be listed. A folder that does not exist is empty.
+
+        """
+        for bucket in BUCKETS:
+            try:
+                with os.scandir(self.folder(bucket)) as listing:
+                    names = [entry.name for entry in listing if not is_temporary(entry.name)]
+            except FileNotFoundError:
+                continue
+            present = set(names)
+            for name in names:
+                key = decode_name(name)
+                if key is not None and name != encode_name(key) and encode_name(key) in present:
+                    continue
+                file = self.read(bucket, name)
+                if file is not None:
+                    yield file
+
+    def read(self, bucket: str, name: str) -> StoredFile | None:
+        """Read one file; None if it is gone, expired, or not a file."""
+        place = os.path.join(self.folder(bucket), name)
+        try:
+            descriptor = os.open(place, _OPEN)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return self._unreadable(bucket, name, place)
+        # The status is that of the opened file: the name may be taken over by a newer one in between.
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or self.expired(status.st_mtime):
+                return None
+            born = birth_ns(descriptor)
+            try:
+                value = _read_all(descriptor, status.st_size)
+            except OSError:
+                value = None
+        finally:
+            os.close(descriptor)
+        return StoredFile(record_path(bucket, name), name, value, status.st_mtime, born)
+
+    def expired(self, modified: float) -> bool:
+        """Whether a file of that mtime counts as removed."""
+        return self.ttl > 0 and self._clock() - modified > self.ttl
+
+    def remaining(self, modified: float) -> float:
+        """Seconds until a file of that mtime expires; infinite without a TTL."""
+        return modified + self.ttl - self._clock() if self.ttl > 0 else float("inf")
+
+    def _unreadable(self, bucket: str, name: str, place: str) -> StoredFile | None:
+        try:
+            status = os.lstat(place)
+        except OSError:
+            return None
+        if stat.S_ISDIR(status.st_mode) or self.expired(status.st_mtime):
+            return None
+        return StoredFile(record_path(bucket, name), name, None, status.st_mtime, None)
+
+
+def record_path(bucket: str, name: str) -> str:
+    """The path of the record in that file, see `StoredFile.path`."""
+    key = decode_name(name)
+    return f"{bucket}/{os.fsencode(name).decode(errors='backslashreplace') if key is None else key}"
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Read to the end; the size is a hint, for the file may be growing."""
+    chunks = []
+    while chunk := os.read(descriptor, max(size + 1, 4096)):
+        chunks.append(chunk)
+        if len(chunk) == size:
+            break
+    return b"".join(chunks)
+
+
+# Without O_NONBLOCK a named pipe among the files would hang the listing; O_BINARY is Windows' own.
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -1,0 +1,87 @@
+"""From a URL or from Dynamo's environment variables to an adapter."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from workerset.discovery.file import FileDiscovery
+from workerset.discovery.memory import MemoryDiscovery
+from workerset.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workerset.discovery.base import Discovery
+
+_FORMS = "memory:, file:///dir?ttl=10&resync=30"
+
+
+def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
+    """Make the adapter that a URL names. Touches nothing yet: a source that is not there shows in its state.
+
+    * `memory:`: an empty in-process source, a `MemoryDiscovery`.
+    * `file:///dir`: Dynamo's file store below that folder. `ttl` (seconds, default 10, 0 = files never expire) and
+      `resync` (seconds, default 30, 0 = off) may follow as a query. A relative path is taken from the working folder.
+
+    Raises:
+        ConfigError: the scheme is not one of these, or the URL is malformed.
+
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        if parts.netloc or parts.path or parts.query:
+            raise _refuse(url, "memory: takes nothing behind the colon")
+        return MemoryDiscovery()
+    if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise _refuse(url, f"names a host, {parts.netloc!r}; a folder has three slashes, file:///dir")
+        if not parts.path:
+            raise _refuse(url, "names no folder; write file:///dir")
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        unknown = sorted(set(options) - {"ttl", "resync"})
+        if unknown:
+            raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl and resync")
+        return FileDiscovery(unquote(parts.path), **{name: _seconds(url, name, text) for name, text in options.items()})
+    raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
+
+
+def from_environment(environ: Mapping[str, str] | None = None) -> Discovery:
+    """Make the adapter that Dynamo's own variables name.
+
+    `DYN_DISCOVERY_BACKEND` is `file` or `mem` (Dynamo's default, `etcd`, and `kubernetes` are not available here);
+    `DYN_FILE_KV` is the folder of the file store, by default `dynamo_store_kv` in `TMPDIR` (or `/tmp`).
+
+    Args:
+        environ: the variables; default `os.environ`.
+
+    Raises:
+        ConfigError: the backend is unknown or not available.
+
+    """
+    env = os.environ if environ is None else environ
+    backend = env.get("DYN_DISCOVERY_BACKEND") or "etcd"
+    if backend == "mem":
+        return MemoryDiscovery()
+    if backend == "file":
+        return FileDiscovery(env.get("DYN_FILE_KV") or Path(env.get("TMPDIR") or "/tmp", "dynamo_store_kv"))  # noqa: S108  # Dynamo's default
+    if backend in ("etcd", "kubernetes"):
+        named = f"{backend!r}" if env.get("DYN_DISCOVERY_BACKEND") else "not set, which means 'etcd'"
+        raise ConfigError("DYN_DISCOVERY_BACKEND", f"{named}; that backend is not available; available: file, mem")
+    raise ConfigError("DYN_DISCOVERY_BACKEND", f"{backend!r} is not a known backend; available: file, mem")
+
+
+def _seconds(url: str, name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds < float("inf"):
+        raise _refuse(url, f"{name} is {text!r}, expected seconds, 0 or more")
+    return seconds
+
+
+def _refuse(url: str, reason: str) -> ConfigError:
+    return ConfigError("discovery", f"{url!r} {reason}" if reason.startswith("names") else f"{url!r}: {reason}")

@@ -1,0 +1,78 @@
+"""What a source of discovery records offers.
+
+An adapter hands on what the backend stores: paths and bytes. It never looks into a card (the controller decodes), never
+reorders, and never decides that a worker is gone because the backend cannot be reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+
+from workerset._native import Apply, Delete, Reset
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+Event: TypeAlias = Apply | Delete | Reset
+"""One observation: a key written, a key gone, or a whole listing."""
+
+
+class Discovery(Protocol):
+    """A source of records.
+
+    One object may be iterated more than once, also at the same time; every iteration tells the whole story from its own
+    first `Reset` on. All methods belong to one event loop.
+    """
+
+    def batches(self) -> AsyncIterator[Sequence[Event]]:
+        """Yield what is seen, in order; each item is meant for one `AdmissionController.apply` call.
+
+        The first item that holds events holds a `Reset`, and so does the first one after any gap (clause D4). An empty
+        item says that nothing changed but the state of the source (see `SourceReporting`). The iterator never ends on
+        an error of its own: it reports the loss, keeps trying, and comes back with a `Reset`. A regular end means that
+        nothing will ever follow.
+        """
+        ...
+
+    async def snapshot(self) -> Reset:
+        """List everything once, every value included. Its `as_of` is taken before the listing starts (clause D2).
+
+        Raises:
+            DiscoveryError: the source cannot be read now; a later call may succeed.
+
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Free what the adapter holds, and end its iterations. Calling it twice is harmless."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """Whether the source can be read.
+
+    Attributes:
+        state: `lost` before the first listing and while the source cannot be read; then nothing is removed (clause D3).
+        reason: why it is lost, for people; empty when live.
+
+    """
+
+    state: Literal["live", "lost"]
+    reason: str = ""
+
+
+@runtime_checkable
+class SourceReporting(Protocol):
+    """An adapter that tells when its source is lost.
+
+    Optional: a driver takes a `Discovery` without it to be live as long as its iterator neither raises nor ends. With
+        it,
+    the driver looks at `source` after every item of `batches`, empty ones included, and tells the controller.
+    """
+
+    @property
+    def source(self) -> SourceState:
+        """The state as of the newest item that `batches` yielded."""
+        ...

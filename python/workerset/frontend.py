@@ -1,0 +1,383 @@
+"""The asyncio driver: feeds a controller from a source, carries out what it asks for, and answers requests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import weakref
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, final
+
+from workerset._builds import Builds, Built, Cancelled, Failed
+from workerset._native import (
+    AdmissionConfig,
+    AdmissionController,
+    CancelBuild,
+    Committed,
+    Reset,
+    StartBuild,
+    Withdraw,
+)
+from workerset._threaded import ThreadedFrontend
+from workerset._waiting import wait_set
+from workerset.discovery.base import SourceReporting
+from workerset.errors import (
+    ConfigError,
+    ControllerClosed,
+    DiscoveryError,
+    DiscoveryTimeout,
+    InternalError,
+    ModelNotFound,
+    NotReady,
+)
+from workerset.observability import Subscription, log_notice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from workerset._builds import Build, Close, Outcome
+    from workerset._native import BuildSpec, BuildToken, BuildVerdict, Inventory, Route
+    from workerset.discovery.base import Discovery, Event
+    from workerset.errors import RoutingError
+
+_log = logging.getLogger("workerset.frontend")
+
+
+@final
+class Frontend:
+    """Runs one controller on one event loop. An async context manager, entered once.
+
+    It is entered when the first snapshot is applied. From then on `route` answers, builds run as the controller asks
+    for them, due times are kept to within half a second, and every notice is logged (`log_notice`). Batches of more
+    than 500 records are applied in a thread; `route` and picks go on meanwhile.
+
+    Args:
+        discovery: the source. The frontend closes it.
+        build: `async def build(spec) -> pipeline`, run once for every `StartBuild`; what it returns is the route's
+            `pipeline`. Cancelled on `CancelBuild` and at `build_timeout`, and then expected to end soon: it holds a
+            build place until it does. What it raises is a failed build, tried again (clause S7). Default: no pipeline,
+            success at once.
+        close: told to drop a pipeline: one that was withdrawn, and one whose build was fenced, blocked or late. A plain
+            function (run on the loop) or an async one. What it raises is logged. A pipeline that is None is not closed.
+        config: of the controller; default `AdmissionConfig()`.
+        start_timeout: seconds to wait for the first snapshot.
+        build_timeout: seconds that one build may take.
+
+    Raises:
+        ConfigError: a timeout is not positive.
+
+    """
+
+    def __init__(
+        self,
+        discovery: Discovery,
+        build: Build | None = None,
+        close: Close | None = None,
+        config: AdmissionConfig | None = None,
+        *,
+        start_timeout: float = 30.0,
+        build_timeout: float = 600.0,
+    ) -> None:
+        for name, value in (("start_timeout", start_timeout), ("build_timeout", build_timeout)):
+            if not value > 0:
+                raise ConfigError(name, f"{value!r} is not a positive number of seconds")
+        self._discovery = discovery
+        self._controller = AdmissionController(config if config is not None else AdmissionConfig())
+        self._builds = Builds(build or _no_pipeline, close, build_timeout, self._report)
+        self._start_timeout = start_timeout
+        self._lock = asyncio.Lock()  # one change at a time, in order, with a clock that does not go back
+        self._deadline: float | None = None
+        self._rescheduled = asyncio.Event()
+        self._changed = asyncio.Event()  # replaced at every change
+        self._first: asyncio.Future[None] | None = None
+        self._told = ""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._subscriptions: weakref.WeakSet[Subscription] = weakref.WeakSet()
+        self._closed = False
+
+    async def __aenter__(self) -> Frontend:
+        """Start, and wait for the first snapshot.
+
+        Raises:
+            DiscoveryTimeout: there was none within `start_timeout`.
+            DiscoveryError: the source ended before its first snapshot.
+            ConfigError: the source cannot work as it is configured.
+
+        """
+        if self._first is not None:
+            raise ConfigError("frontend", "was entered before; make a new one")
+        self._first = asyncio.get_running_loop().create_future()
+        self._tasks = [asyncio.create_task(self._follow(self._first)), asyncio.create_task(self._keep_time())]
+        for task in self._tasks:
+            task.add_done_callback(self._stopped)
+        entered = False
+        try:
+            await asyncio.wait({self._first}, timeout=self._start_timeout)
+            if not self._first.done():
+                reason = self._discovery.source.reason if isinstance(self._discovery, SourceReporting) else ""
+                waited = f"no snapshot within {self._start_timeout:g} s"
+                raise DiscoveryTimeout(f"{waited}: {reason}" if reason else waited)
+            self._first.result()
+            entered = True
+        finally:
+            if not entered:
+                await self.aclose()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def route(self, model: str, model_type: str | None = None, namespace: str | None = None) -> Route:
+        """Find the committed target for a request. Never waits; cheap enough per request; from any thread.
+
+        Args:
+            model: display name, alias or adapter.
+            model_type: e.g. `chat`: only sets that offer it.
+            namespace: only sets of that namespace.
+
+        Raises:
+            ModelNotFound: nobody ever offered the name.
+            NotReady: known, and nothing can serve it now.
+            ControllerClosed: after `aclose`.
+
+        """
+        return self._controller.route(model, model_type=model_type, namespace=namespace)
+
+    async def wait_for(
+        self,
+        model: str,
+        timeout: float | None = 30.0,  # part of the public shape
+        unknown_ok: bool = False,
+        *,
+        model_type: str | None = None,
+        namespace: str | None = None,
+    ) -> Route:
+        """Like `route`, but wait while the model is not ready: through its first build, a retry, a succession.
+
+        Returns at the change that makes it ready, without polling.
+
+        Args:
+            model: display name, alias or adapter.
+            timeout: seconds to wait at most; None: without end.
+            unknown_ok: wait for a name that nobody offered yet, too.
+            model_type: as in `route`.
+            namespace: as in `route`.
+
+        Raises:
+            ModelNotFound: at once if unknown and not `unknown_ok`; else when still unknown at the end.
+            NotReady: when still not ready at the end, with the reasons as they are then.
+            ControllerClosed: after `aclose`, also when that happens while waiting.
+
+        """
+        loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        failure: RoutingError
+        while True:
+            changed = self._changed
+            try:
+                return self.route(model, model_type, namespace)
+            except NotReady as error:
+                failure = error
+            except ModelNotFound as error:
+                if not unknown_ok:
+                    raise
+                failure = error
+            left = None if end is None else end - loop.time()
+            if left is not None and left <= 0:
+                raise failure
+            await wait_set(changed, left)
+
+    def inventory(self) -> Inventory:
+        """A picture of everything. Takes the controller's lock: while a large batch is applied it waits for it."""
+        return self._controller.inventory(now=time.monotonic())
+
+    def subscribe(self, limit: int = 1000) -> Subscription:
+        """Notices from now on, for one reader: an async iterator of notices and `Lagged`.
+
+        Args:
+            limit: how many wait for the reader at most, at least 1; what is older then is dropped and counted.
+
+        """
+        if limit < 1:
+            raise ConfigError("limit", f"{limit} is less than 1")
+        subscription = Subscription(limit)
+        if self._closed:
+            subscription.end()
+        self._subscriptions.add(subscription)
+        return subscription
+
+    async def aclose(self) -> None:
+        """Stop: retire every hop, cancel the builds, close the pipelines and the source. Repeating it is harmless.
+
+        Builds that ignore their cancellation are left to themselves after 10 s, with an error in the log.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._controller.close()
+        self._carry_out()
+        await self._builds.aclose()
+        for subscription in self._subscriptions:
+            subscription.end()
+        await self._discovery.aclose()
+
+    @staticmethod
+    def run_in_thread(
+        discovery: Discovery,
+        build: Build | None = None,
+        close: Close | None = None,
+        config: AdmissionConfig | None = None,
+        *,
+        start_timeout: float = 30.0,
+        build_timeout: float = 600.0,
+    ) -> ThreadedFrontend:
+        """Run a frontend on an event loop in a thread of its own, for synchronous servers. Returns when it is entered.
+
+        A server that forks calls this after the fork. Arguments and errors as of `Frontend`; `build` and `close` run on
+        that thread's loop.
+        """
+        return ThreadedFrontend(
+            lambda: Frontend(discovery, build, close, config, start_timeout=start_timeout, build_timeout=build_timeout)
+        )
+
+    async def _follow(self, first: asyncio.Future[None]) -> None:
+        """Follow the source for ever. An iterator that raises breaks the protocol; it is begun again, ever later."""
+        pause = _PAUSE_MIN
+        while True:
+            reading = asyncio.create_task(self._read(first))
+            try:
+                await asyncio.wait({reading})
+            finally:
+                reading.cancel()
+                await asyncio.wait({reading})
+            error = DiscoveryError("the iterator cancelled itself") if reading.cancelled() else reading.exception()
+            if isinstance(error, InternalError | ControllerClosed) or (
+                isinstance(error, ConfigError) and not first.done()
+            ):
+                raise error
+            if error is None:
+                await self._tell_source("ended")
+                if not first.done():
+                    raise DiscoveryError("the source ended before its first snapshot")
+                return
+            await self._tell_source("lost")
+            _log.error("the source failed and is read again in %g s: %r", pause, error, exc_info=error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _PAUSE_MAX)
+
+    async def _read(self, first: asyncio.Future[None]) -> None:
+        batches = self._discovery.batches()
+        try:
+            async for batch in batches:
+                await self._apply(batch)
+                if not first.done() and any(isinstance(event, Reset) for event in batch):
+                    first.set_result(None)
+        finally:
+            if isinstance(batches, AsyncGenerator):
+                await batches.aclose()
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        """A part of the driver ended. With an error it is over: nobody waits in vain."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if self._first is not None and not self._first.done():
+            self._first.set_exception(error)
+        else:
+            _log.critical("the driver stopped: %r", error, exc_info=error)
+        self._wake()
+
+    async def _apply(self, batch: Sequence[Event]) -> None:
+        state = self._discovery.source.state if isinstance(self._discovery, SourceReporting) else "live"
+        records = sum(len(event.entries) if isinstance(event, Reset) else 1 for event in batch)
+        async with self._lock:
+            if records > _LARGE:
+                await asyncio.to_thread(self._apply_now, batch)
+            elif batch:
+                self._apply_now(batch)
+            if state != self._told:
+                self._told = state
+                self._controller.source_changed(state, now=time.monotonic())
+            self._carry_out()
+
+    def _apply_now(self, batch: Sequence[Event]) -> None:
+        self._controller.apply(batch, now=time.monotonic())
+
+    async def _tell_source(self, state: str) -> None:
+        async with self._lock:
+            self._told = state
+            self._controller.source_changed(state, now=time.monotonic())
+            self._carry_out()
+
+    async def _keep_time(self) -> None:
+        """Let what is due fall due: at the controller's deadline, and every half second in any case."""
+        last = time.monotonic()
+        while True:
+            due = last + _TICK if self._deadline is None else min(last + _TICK, max(self._deadline, last + _STEP))
+            wait = due - time.monotonic()
+            if wait > 0:
+                self._rescheduled.clear()
+                await wait_set(self._rescheduled, wait)
+                continue
+            async with self._lock:
+                last = time.monotonic()
+                self._controller.advance(now=last)
+                self._carry_out()
+
+    async def _report(self, token: BuildToken, outcome: Outcome) -> None:
+        pipeline = outcome.pipeline if isinstance(outcome, Built) else None
+        async with self._lock:
+            verdict = self._judge(token, outcome)
+            if isinstance(verdict, Committed):
+                self._builds.keep(token, pipeline)
+            else:
+                self._builds.discard(pipeline)
+            self._carry_out()
+
+    def _judge(self, token: BuildToken, outcome: Outcome) -> BuildVerdict:
+        now = time.monotonic()
+        match outcome:
+            case Built():
+                return self._controller.build_succeeded(token, outcome.pipeline, now=now)
+            case Cancelled():
+                return self._controller.build_cancelled(token, now=now)
+            case Failed():
+                return self._controller.build_failed(token, outcome.reason, now=now)
+
+    def _carry_out(self) -> None:
+        while (output := self._controller.poll()) is not None:
+            if isinstance(output, StartBuild):
+                self._builds.start(output.spec)
+            elif isinstance(output, CancelBuild):
+                self._builds.cancel(output.token)
+            elif isinstance(output, Withdraw):
+                self._builds.withdraw(output.token)
+            else:
+                log_notice(output)
+                for subscription in self._subscriptions:
+                    subscription.push(output)
+        self._deadline = self._controller.next_deadline
+        self._rescheduled.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+async def _no_pipeline(_spec: BuildSpec) -> Any:
+    return None
+
+
+_LARGE = 500  # records; a batch of more is applied in a thread
+_TICK = 0.5  # seconds between two looks at what the caller's threads may have changed (report_down, inventory)
+_STEP = 0.001  # seconds between two deadlines at least
+_PAUSE_MIN = 0.5  # seconds before a source that raised is read again; doubles
+_PAUSE_MAX = 30.0
