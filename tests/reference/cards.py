@@ -1,6 +1,6 @@
 """The cards that tests use, each with the facts about it that the contract speaks of.
 
-The checksum is the one fact that is taken from the product; the sums themselves are held against the real wheels elsewhere.
+The checksum is the one fact that is taken from the product; other tests hold the sums against the real wheels.
 """
 
 from __future__ import annotations
@@ -11,18 +11,33 @@ from typing import Any
 
 import workerset
 
-FLAGS = (
-    "Chat Completions Embedding TensorBased Prefill Images Audios Videos Realtime Classify Pooling"
-).split()
-KEY_NAMES = (
-    "chat completions embedding tensor prefill images audios videos realtime classify pooling"
-).split()
+KEY_NAMES = {
+    "Chat": "chat",
+    "Completions": "completions",
+    "Embedding": "embedding",
+    "TensorBased": "tensor",
+    "Prefill": "prefill",
+    "Images": "images",
+    "Audios": "audios",
+    "Videos": "videos",
+    "Realtime": "realtime",
+    "Classify": "classify",
+    "Pooling": "pooling",
+}
+"""Model types in bit order, and what they are called in keys (WIRE 5)."""
 
 # Hashed fields in the order in which differences are listed (API section 1).
 HASHED = (
-    "display_name source_path model_info tokenizer prompt_formatter chat_template_file gen_config extra_files "
-    "prompt_context context_length kv_cache_block_size worker_type needs aliases router_config"
-).split()
+    "display_name",
+    "source_path",
+    "prompt_context",
+    "context_length",
+    "kv_cache_block_size",
+    "worker_type",
+    "needs",
+    "aliases",
+    "router_config",
+)
 
 Needs = tuple[tuple[str, ...], ...]
 
@@ -84,12 +99,13 @@ def _read(card: dict[str, Any], text: str) -> CardFacts:
         checksum = workerset.ModelCard.from_json(text).normalized().mdcsum
     except workerset.CardError:
         checksum = None
-    tokens = [token.strip() for token in str(card.get("model_type", "")).split("|")]
-    bits = [index for index, flag in enumerate(FLAGS) if flag in tokens]
+    tokens = {token.strip() for token in str(card.get("model_type", "")).split("|")} - {""}
     worker_type = card.get("worker_type")
     needs = card.get("needs", [])
     if worker_type is None and "Prefill" in tokens:
         worker_type, needs = "prefill", needs or [["decode"]]
+    if not _has_shape(card, tokens, worker_type or "aggregated"):
+        checksum = None
     router = card.get("router_config") or {}
     runtime = card.get("runtime_config", {})
     hashed = {**card, "worker_type": worker_type, "needs": needs, "aliases": card.get("aliases", [])}
@@ -98,7 +114,7 @@ def _read(card: dict[str, Any], text: str) -> CardFacts:
         checksum=checksum,
         display_name=card.get("display_name", ""),
         aliases=tuple(card.get("aliases", [])),
-        types="|".join(KEY_NAMES[bit] for bit in bits),
+        types="|".join(name for flag, name in KEY_NAMES.items() if flag in tokens),
         worker_type=worker_type,
         needs=tuple(tuple(alternative) for alternative in needs),
         is_adapter=card.get("lora") is not None,
@@ -106,3 +122,17 @@ def _read(card: dict[str, Any], text: str) -> CardFacts:
         hands_off=runtime.get("runtime_data", {}).get("encoder_result_handoff") is True,
         hashed=tuple(json.dumps(hashed.get(name), sort_keys=True) for name in HASHED),
     )
+
+
+def _has_shape(card: dict[str, Any], flags: set[str], role: str) -> bool:
+    """The boundary's shape validation (WIRE 4c)."""
+    model_input = card.get("model_input")
+    if not card.get("display_name"):
+        return False
+    if role == "prefill":
+        return model_input == "Tokens"
+    if role == "encode" and not flags:
+        return model_input == "Tokens"
+    if model_input == "Tokens":
+        return not flags or bool(flags & {"Chat", "Completions", "Embedding"})
+    return not flags or model_input == "Text" or (model_input == "Tensor" and "TensorBased" in flags)

@@ -66,7 +66,8 @@ class Failed(NamedTuple):
     reason: str
     owner: str | None = None
     """The model that holds the name; None: an ordinary failure."""
-    name: str | None = None
+    claims: frozenset[str] = frozenset()
+    """Names that the blocked card claims."""
 
 
 Doing = Queued | Building | Ready | Failed

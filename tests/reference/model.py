@@ -16,6 +16,8 @@ from .publishing import Published, changes, publish
 from .records import Adapter, Base, Content, Endpoint, SetKey, shown
 from .watching import Watching
 
+NONE: frozenset[str] = frozenset()
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -69,6 +71,8 @@ class Model:
     """Names that nobody uses any more, and until when they are known."""
     published: Published = field(default_factory=Published)
     outputs: list[Out] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    """Names that somebody used at some moment of this call."""
     before: dict[SetKey, Before] = field(default_factory=dict)
     touched: dict[SetKey, list[Out]] = field(default_factory=dict)
     """Commands and notices of each group that this call has touched, in the order of touch."""
@@ -85,8 +89,8 @@ class Model:
             if isinstance(event, Delete):
                 self.watching.delete(event.path, event.revision, self.now, self)
             elif isinstance(event, Reset):
-                self.watching.reset(list(event.entries), event.as_of, event.prefix, self.now, self)
-                self.source = self.source if self.watching.snapshot_at is None else "live"
+                if self.watching.reset(list(event.entries), event.as_of, event.prefix, self.now, self):
+                    self.source = "live"
             else:
                 self.watching.apply(event, self)
         return self._end()
@@ -108,10 +112,11 @@ class Model:
         group = self._reported(token)
         if group is None or not isinstance(group.doing, Building):
             return self._end(out("Fenced"))
-        taken = self._collision(group.key.model, (group.key.model, *group.doing.card.aliases))
+        claims = frozenset({group.key.model, *group.doing.card.aliases})
+        taken = self._collision(group.key.model, claims)
         if taken is not None:
             name, owner = taken
-            failed = self._fail(group, "", owner, name)
+            failed = self._fail(group, "", owner, claims)
             self._tell(group.key, "BuildBlocked", token, owner, name, group.failures, failed.deadline)
             return self._end(out("Blocked"))
         group.doing, group.failures = Ready(token, group.doing.card), 0
@@ -138,6 +143,11 @@ class Model:
         self._touch(group.key)
         return self._end(out("Requeued"))
 
+    def next_deadline(self) -> float | None:
+        """When something falls due next: a retry, or a name that is forgotten."""
+        deadlines = [failed.deadline for failed, _ in self._failed()]
+        return min([*deadlines, *self.lingering.values()], default=None)
+
     # What the observations mean.
 
     def arrive(self, content: Content) -> None:
@@ -147,6 +157,7 @@ class Model:
                 self.endpoints[content.key] = content
             case Adapter():
                 self.adapters[content.key] = content
+                self.used.add(content.name)
             case Base():
                 self.bases[content.key] = content
                 self._join(content)
@@ -158,6 +169,7 @@ class Model:
                 self.endpoints[new.key] = new
             case Adapter():
                 self.adapters[new.key] = new
+                self.used.add(new.name)
             case Base():
                 self.bases[new.key] = new
                 cohort = self.groups[new.worker_set].cohort_of(new.checksum)
@@ -180,9 +192,7 @@ class Model:
 
     def refuse_change(self, old: Base, new: Base) -> None:
         """Tell of a change in place (I8)."""
-        self.outputs.append(
-            out("InPlaceChangeRefused", old.key, old.worker_set.group, old.checksum, new.checksum)
-        )
+        self.outputs.append(out("InPlaceChangeRefused", old.key, old.worker_set.group, old.checksum, new.checksum))
 
     # Cohorts (R2, R5, S1, S2).
 
@@ -195,7 +205,9 @@ class Model:
             cohort = Cohort(base.checksum, self.now, self.lifetimes)
             group.cohorts.append(cohort)
         cohort.members[base.key] = base
+        self.used.add(base.worker_set.model)
         if cohort is group.incumbent:
+            self.used |= {*base.card.aliases}
             if len(cohort.members) == 1:
                 self._enqueue(group)
             else:
@@ -231,6 +243,7 @@ class Model:
                 self.queue.remove(group.key)
         group.doing, group.failures = Queued(), 0
         if group.cohorts:
+            self.used |= {*group.cohorts[0].smallest().card.aliases}
             self._enqueue(group)
 
     # Builds (S3, S4, S7, S9).
@@ -249,11 +262,11 @@ class Model:
                 return group
         return None
 
-    def _fail(self, group: Group, reason: str, owner: str | None = None, name: str | None = None) -> Failed:
+    def _fail(self, group: Group, reason: str, owner: str | None = None, claims: frozenset[str] = NONE) -> Failed:
         group.failures += 1
         self.failures += 1
         deadline = self.now + delay(group.failures)
-        failed = Failed(self.now, deadline, self.failures, reason, owner, name)
+        failed = Failed(self.now, deadline, self.failures, reason, owner, claims)
         group.doing = failed
         return failed
 
@@ -263,23 +276,27 @@ class Model:
         if isinstance(failed, Failed) and failed.owner is None:
             group.doing = failed._replace(deadline=min(failed.deadline, max(failed.at + 1.0, self.now)))
 
-    def _collision(self, model: str, claims: tuple[str, ...]) -> tuple[str, str] | None:
+    def _collision(self, model: str, claims: frozenset[str]) -> tuple[str, str] | None:
         """The first claimed name that another committed model holds, and that model (S9)."""
-        for name in claims:
+        for name in sorted(claims):
             for group in self.groups.values():
                 owner = group.key.model
-                if isinstance(group.doing, Ready) and owner != model and name in {owner, *group.doing.card.aliases}:
+                if owner != model and self._holds(owner, frozenset({name})):
                     return name, owner
         return None
 
     def _release_blocked(self) -> None:
-        """Queue at once whoever was blocked by a name that its owner no longer holds (S9)."""
-        for failed, group in self._failed():
-            if failed.owner is None:
-                continue
-            assert failed.name is not None
-            if self._collision(group.key.model, (failed.name,)) is None:
+        """Queue at once whoever was blocked by a model that no longer holds any name that it claims (S9)."""
+        for failed, group in sorted(self._failed(), key=lambda pair: pair[0].order):
+            if failed.owner is not None and not self._holds(failed.owner, failed.claims):
                 self._enqueue(group)
+
+    def _holds(self, owner: str, claims: frozenset[str]) -> bool:
+        return any(
+            group.key.model == owner and not claims.isdisjoint({owner, *group.doing.card.aliases})
+            for group in self.groups.values()
+            if isinstance(group.doing, Ready)
+        )
 
     def _failed(self) -> list[tuple[Failed, Group]]:
         waiting = [(group.doing, group) for group in self.groups.values() if isinstance(group.doing, Failed)]
@@ -306,6 +323,7 @@ class Model:
     def _begin(self, now: float) -> None:
         self.now = max(self.now, now)
         self.watching.expire(self.now)
+        self.lingering = {name: until for name, until in self.lingering.items() if until > self.now}
         self.before = {key: Before.of(group) for key, group in self.groups.items()}
         self.touched = {}
         self._fall_due()
@@ -327,13 +345,17 @@ class Model:
         self.outputs += published.since(self.published)
         self.published = published
         outputs, self.outputs = [*verdict, *self.outputs], []
-        self.before, self.touched = {}, {}
+        self.before, self.touched, self.used = {}, {}, set()
         return outputs
 
     def _linger(self, published: Published) -> None:
         """Names stay known for a while after their last user (Y6)."""
-        for name in self.published.names - published.names:
+        for name in (self.published.names | self.used) - published.names:
             self.lingering[name] = self.now + self.config.linger_seconds
-        for name, until in list(self.lingering.items()):
-            if name in published.names or until <= self.now:
-                del self.lingering[name]
+        for name in published.names & self.lingering.keys():
+            del self.lingering[name]
+
+    def is_known(self, name: str) -> bool:
+        """Tell whether a name is known: everything is before the first snapshot (Y6)."""
+        used = name in self.published.names or self.lingering.get(name, self.now) > self.now
+        return used or self.watching.snapshot_at is None

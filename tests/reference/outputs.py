@@ -1,4 +1,4 @@
-"""Commands, notices and verdicts in a form that compares: what the model puts out and what the product is turned into."""
+"""Commands, notices and verdicts in a form that compares."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ class Out(NamedTuple):
 
     kind: str
     fields: tuple[object, ...]
+
+    def token(self) -> Token:
+        """The build that it is about."""
+        assert isinstance(self.fields[0], Token)
+        return self.fields[0]
 
 
 def out(kind: str, *fields: object) -> Out:

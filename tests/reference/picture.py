@@ -36,8 +36,8 @@ def _entry(model: Model, group: Group) -> dict[str, Any]:
     key, doing = group.key, group.doing
     incumbent = group.cohorts[0]
     is_ready = isinstance(doing, Ready)
-    mine = [adapter for adapter, owner in applying(model) if owner is group]
-    projected = [a.key for a in mine if a in model.published.projected.get(a.name, [])]
+    adapters = sorted(adapter.key for adapter, owner in applying(model) if owner is group)
+    unprojected = [each for each in adapters if each in model.published.unprojected]
     retry = None
     if isinstance(doing, Failed):
         reason = doing.reason if doing.owner is None else FREE
@@ -68,8 +68,8 @@ def _entry(model: Model, group: Group) -> dict[str, Any]:
         "routable": sorted(routable(model, group)) if is_ready else [],
         "inhibited": [],
         "unreachable": False,
-        "adapters": sorted(projected),
-        "unprojected": [{"key": a.key, "reason": FREE} for a in sorted(mine) if a.key not in projected],
+        "adapters": adapters,
+        "unprojected": [{"key": each, "reason": FREE} for each in unprojected],
         "retry": retry,
         "blocked_by": doing.owner if isinstance(doing, Failed) else None,
         "hops": hops,

@@ -99,12 +99,7 @@ def _value(value: Any) -> object:
 
 def _start(output: workerset.StartBuild) -> Out:
     spec = output.spec
-    return out("StartBuild", token_of(spec.token), facts_of(_text(spec.card)).label, spec.representative)
-
-
-def _text(card: workerset.ModelCard) -> str:
-    raw = card.raw
-    return raw if isinstance(raw, str) else bytes(raw).decode()
+    return out("StartBuild", token_of(spec.token), facts_of(spec.card.raw.decode()).label, spec.representative)
 
 
 def _hop_changed(output: workerset.HopChanged) -> Out:

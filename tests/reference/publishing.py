@@ -31,16 +31,18 @@ class Published:
     """All names that somebody uses."""
     aliases: dict[str, str] = field(default_factory=dict)
     """The model of every alias of a committed set."""
-    projected: dict[str, list[Adapter]] = field(default_factory=dict)
-    """Adapters by name, in the order of registration."""
+    unprojected: set[str] = field(default_factory=set)
+    """Keys of adapters of committed sets whose name is another's (S9)."""
     adapter_models: dict[str, str] = field(default_factory=dict)
     """The base model that serves an adapter's name."""
 
     def since(self, before: Published) -> Iterator[Out]:
-        """Yield the notices of what has changed: hops, then models, each in the order of their names."""
-        for model, namespace, name in sorted(self.active ^ before.active):
+        """Yield the notices of what has changed: hops, then models, each in the order of names and prefill first."""
+        changed = self.active ^ before.active
+        for model, namespace, name in sorted(changed, key=lambda hop: (*hop[:2], hop[2] == "encode")):
             active = (model, namespace, name) in self.active
-            yield out("HopChanged", model, namespace, name, active, self.reasons.get((model, namespace, name)))
+            reason = "" if active else self.reasons.get((model, namespace, name))
+            yield out("HopChanged", model, namespace, name, active, reason)
         for model in sorted(self.ready ^ before.ready):
             yield out("ModelReady" if model in self.ready else "ModelNotReady", model)
 
@@ -51,9 +53,9 @@ class Published:
         return self.topology.candidates(self.aliases.get(name, name), namespace)
 
     def models(self) -> tuple[str, ...]:
-        """Names that can be routed now, sorted (API section 2)."""
-        routable = {*self.ready, *self.aliases, *self.adapter_models}
-        return tuple(sorted(name for name in routable if self.candidates(name)))
+        """Names of ready models: their own, their aliases, projected adapters; sorted (API section 2)."""
+        owners = {**{model: model for model in self.ready}, **self.aliases, **self.adapter_models}
+        return tuple(sorted(name for name, model in owners.items() if model in self.ready))
 
 
 def publish(model: Model) -> Published:
@@ -68,19 +70,19 @@ def publish(model: Model) -> Published:
             held |= {group.key.model, *group.doing.card.aliases}
             now.aliases |= dict.fromkeys(group.doing.card.aliases, group.key.model)
             now.aliases[group.key.model] = group.key.model
+    # Of every adapter, also one that applies to nothing: the product's choice.
+    now.names |= {adapter.name for adapter in model.adapters.values()}
     carriers: dict[SetKey, dict[str, frozenset[int]]] = {}
     for adapter, group in applying(model):
-        now.names.add(adapter.name)
-        if adapter.name in held:
+        if not isinstance(group.doing, Ready):
             continue
-        now.projected.setdefault(adapter.name, []).append(adapter)
-        now.adapter_models.setdefault(adapter.name, group.key.model)
+        if adapter.name in held or now.adapter_models.setdefault(adapter.name, group.key.model) != group.key.model:
+            now.unprojected.add(adapter.key)
+            continue
         of_group = carriers.setdefault(group.key, {})
         of_group[adapter.name] = of_group.get(adapter.name, frozenset()) | {adapter.instance_id}
     now.topology = Topology(
-        Committed(
-            group.key, group.doing.token, group.doing.card, routable(model, group), carriers.get(group.key, {})
-        )
+        Committed(group.key, group.doing.token, group.doing.card, routable(model, group), carriers.get(group.key, {}))
         for group in model.groups.values()
         if isinstance(group.doing, Ready)
     )
@@ -130,6 +132,4 @@ def changes(key: SetKey, before: Before | None, group: Group | None) -> Iterator
         cohort.reported_under = incumbent.lifetime
         smallest, members = cohort.smallest(), len(cohort.members)
         differs = differing(incumbent.smallest().card, smallest.card)
-        yield out(
-            "CohortRejected", key.group, incumbent.checksum, cohort.checksum, smallest.key, members, differs
-        )
+        yield out("CohortRejected", key.group, incumbent.checksum, cohort.checksum, smallest.key, members, differs)

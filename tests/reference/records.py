@@ -43,6 +43,11 @@ class Base(NamedTuple):
     checksum: str
     card: CardFacts
 
+    @property
+    def identity(self) -> tuple[SetKey, str]:
+        """What no apply changes in place (I8)."""
+        return self.worker_set, self.checksum
+
 
 class Adapter(NamedTuple):
     """A LoRA adapter that a worker carries."""
@@ -102,5 +107,5 @@ def read(path: str, value: str | bytes) -> Content | Refused:
         return Refused()
     if suffix is not None:
         return Adapter(f"{key}/{suffix}", key, instance_id, card.display_name)
-    worker_set = SetKey(card.display_name, *parts[:3], card.types, card.role)
+    worker_set = SetKey(card.display_name, parts[0], parts[1], parts[2], card.types, card.role)
     return Base(key, instance_id, worker_set, card.checksum, card)

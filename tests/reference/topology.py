@@ -92,15 +92,13 @@ class Topology:
 
     def candidates(self, model: str, namespace: str | None = None, adapter: str | None = None) -> list[Candidate]:
         """All ways to route a request for the model, or for an adapter of it."""
-        found = []
+        found: list[Candidate | None] = []
         for (name, place), here in self.places.items():
             if name != model or namespace not in {None, place} or not _is_ready(here):
                 continue
             hops = self.hops(model, place)
-            for server in here:
-                if server.is_server() and (candidate := _candidate(server, hops, adapter)) is not None:
-                    found.append(candidate)
-        return found
+            found += [_candidate(server, hops, adapter) for server in here if server.is_server()]
+        return [candidate for candidate in found if candidate is not None]
 
 
 def _is_ready(here: list[Committed]) -> bool:
@@ -111,7 +109,7 @@ def _candidate(server: Committed, hops: dict[str, HopState], adapter: str | None
     ids = server.ids(adapter)
     if not ids or (server.card.enforce_disagg and not _serves(hops["prefill"], server)):
         return None
-    taken = {}
+    taken: dict[str, tuple[Token, frozenset[int]] | None] = {}
     for name, hop in hops.items():
         if not _serves(hop, server) or hop.provider is None:
             taken[name] = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .records import CARDS, INSTANCES, Adapter, Base, Content, Refused, read
+from .records import CARDS, INSTANCES, Base, Content, Refused, read, shown
 
 TOMBSTONE_SECONDS = 600.0
 
@@ -98,10 +98,10 @@ class Watching:
         self._remove(seen, listener)
         seen.gone_at = now
 
-    def reset(self, entries: list[Entry], as_of: int, prefix: str, now: float, listener: Listener) -> None:
-        """A snapshot: departures, then updates, then arrivals (D2)."""
+    def reset(self, entries: list[Entry], as_of: int, prefix: str, now: float, listener: Listener) -> bool:
+        """A snapshot: departures, then updates, then arrivals (D2). Returns whether it was applied."""
         if any(prefix.startswith(wider) and as_of < newest for wider, newest in self.covered.items()):
-            return
+            return False
         held = {path for path in self.keys if path.startswith(prefix) and self.newest(path) > as_of}
         listed = {e.path: e for e in entries if self.is_ours(e.path) and self.newest(e.path) <= as_of}
         for path in sorted(self.keys):
@@ -112,9 +112,9 @@ class Watching:
                 self._remove(seen, listener)
             elif _is_other_incarnation(seen, listed[path]):
                 self._leave(seen, listener)
-        known = [entry for entry in listed.values() if self._has_state(entry.path)]
+        known = [listed[path] for path in sorted(listed) if self._has_state(path)]
         new = [entry for entry in listed.values() if not self._has_state(entry.path)]
-        new.sort(key=lambda entry: (entry.created is None, entry.created or 0, entry.path))
+        new.sort(key=lambda entry: (entry.created is None, entry.created or 0, shown(entry.path)))
         for entry in [*known, *new]:
             self._observe(entry.path, entry.revision)
             self._put(entry, listener)
@@ -124,6 +124,7 @@ class Watching:
         for path, seen in list(self.keys.items()):
             if not seen.present and path.startswith(prefix) and seen.revision <= as_of:
                 del self.keys[path]
+        return True
 
     def contents(self) -> Iterator[Content]:
         """Every valid state."""
@@ -158,14 +159,15 @@ class Watching:
             self._refuse(seen, value)
             return
         old = seen.content
-        if isinstance(old, Base) and isinstance(content, Base):
-            if (old.worker_set, old.checksum) != (content.worker_set, content.checksum):
-                if value not in seen.told:
-                    listener.refuse_change(old, content)
-                self._refuse(seen, value)
-                return
+        if isinstance(old, Base) and isinstance(content, Base) and old.identity != content.identity:
+            if value not in seen.told:
+                listener.refuse_change(old, content)
+            self._refuse(seen, value)
+            return
         seen.content = content
-        seen.token = entry.incarnation or seen.token
+        # A value is needed to put another token in place of a known one.
+        if seen.token is None or entry.value is not None:
+            seen.token = entry.incarnation or seen.token
         seen.refused = False
         seen.told.clear()
         if old is None:
@@ -191,9 +193,8 @@ class Watching:
 
 
 def _is_other_incarnation(seen: Seen, entry: Entry) -> bool:
-    """Clause I8; an adapter record simply replaces its predecessor, unless what replaces it is unusable (R7)."""
-    if seen.token is None or entry.incarnation is None or seen.token == entry.incarnation:
-        return False
-    if isinstance(seen.content, Adapter):
-        return entry.value is not None and isinstance(read(entry.path, entry.value), Refused)
-    return True
+    """Clause I8, and for adapters and endpoints alike: another incarnation of an adapter is a new registration.
+
+    An entry without a value says that nothing has changed, so its token says nothing: both are the product's choice.
+    """
+    return None not in {seen.token, entry.incarnation, entry.value} and seen.token != entry.incarnation
