@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import workerset
 from tests.reference import world
-from tests.reference.model import Config, Filter
+from tests.reference.config import Config, Filter
 from tests.reference.outputs import Token
 from tests.reference.pair import Pair
 from workerset import Apply, Delete, NamespaceFilter, Reset

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import workerset
@@ -67,18 +68,14 @@ class CardFacts:
         """The effective role (WIRE 4)."""
         return self.worker_type or "aggregated"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies of a model share its cards."""
-        return facts_of, (self.label,)
-
 
 _by_text: dict[str, CardFacts] = {}
 
 
-def facts_of(text: str) -> CardFacts:
-    """Return the facts of a card whose JSON was given to :func:`facts` before, or work them out."""
-    known = _by_text.get(text)
-    return facts(json.loads(text)) if known is None else known
+@cache
+def facts_of(text: str | bytes) -> CardFacts:
+    """Work out, once for each text, what a card says."""
+    return facts(json.loads(text))
 
 
 def facts(card: dict[str, Any]) -> CardFacts:

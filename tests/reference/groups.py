@@ -29,6 +29,10 @@ class Cohort:
     reported_under: int | None = None
     """Lifetime of the incumbent under which the rejection was reported (S6)."""
 
+    def fork(self) -> Cohort:
+        """Return a copy."""
+        return Cohort(self.checksum, self.since, self.lifetime, dict(self.members), self.reported_under)
+
     def smallest(self) -> Base:
         """The member with the smallest instance key, in byte order."""
         return self.members[min(self.members)]
@@ -88,6 +92,10 @@ class Group:
     def incumbent(self) -> Cohort | None:
         """The cohort that holds the set."""
         return self.cohorts[0] if self.cohorts else None
+
+    def fork(self) -> Group:
+        """Return a copy."""
+        return Group(self.key, [cohort.fork() for cohort in self.cohorts], self.doing, self.failures)
 
     def cohort_of(self, checksum: str) -> Cohort | None:
         """The cohort with that checksum."""

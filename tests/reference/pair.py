@@ -11,7 +11,8 @@ import workerset
 from workerset import Apply, BindingRetired, Delete, ModelNotFound, NoRoutableWorkers, NotReady, Reset
 
 from .cards import facts_of
-from .model import Config, Model
+from .config import Config
+from .model import Model
 from .outputs import Out, Token
 from .picture import FREE, inventory
 from .product import Product
@@ -77,17 +78,18 @@ class Pair:
         published = self.model.published
         same(list(self.product.controller.models()), list(published.models()), "models")
         for name in names:
-            self._check_route(name, None)
+            self._check_route(name)
         for name, namespace in published.topology.places:
-            self._check_route(name, namespace)
+            self._check_route(name, namespace=namespace)
+            self._check_route(name, model_type="completions")
 
-    def _check_route(self, name: str, namespace: str | None) -> None:
-        expected = self.model.published.candidates(name, namespace)
+    def _check_route(self, name: str, **wanted: str) -> None:
+        expected = self.model.published.candidates(name, **wanted)
         if not expected:
             kind = NotReady if self.model.is_known(name) else ModelNotFound
-            raises(kind, partial(self.product.controller.route, name, namespace=namespace))
+            raises(kind, partial(self.product.controller.route, name, **wanted))
             return
-        route = self.product.controller.route(name, namespace=namespace)
+        route = self.product.controller.route(name, **wanted)
         found = Candidate(_seen(route.decode), _seen_if(route.prefill), _seen_if(route.encode))
         assert found in expected, f"{name}: {found} is none of {expected}"
         assert route.generation == route.decode.generation
@@ -110,7 +112,7 @@ class Pair:
             bound = committed[token]
             ids = bound.ids(adapter)
             assert hop.ids() == tuple(sorted(ids)), f"{token} {adapter}: {hop.ids()} is not {sorted(ids)}"
-            assert facts_of(hop.card.raw.decode()) == bound.card
+            assert facts_of(hop.card.raw) == bound.card
             for each in ids:
                 self._check_worker(hop, bound, each)
             if ids:
@@ -123,7 +125,7 @@ class Pair:
         worker = hop.worker(instance_id)
         assert worker is not None and worker.instance_id == instance_id
         key = "/".join([bound.key.namespace, bound.key.component, bound.key.endpoint, f"{instance_id:x}"])
-        assert facts_of(worker.card.raw.decode()) == self.model.bases[key].card
+        assert facts_of(worker.card.raw) == self.model.bases[key].card
         assert worker.transport == json.loads(self.model.endpoints[key].transport)
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ def _value(value: Any) -> object:
 
 def _start(output: workerset.StartBuild) -> Out:
     spec = output.spec
-    return out("StartBuild", token_of(spec.token), facts_of(spec.card.raw.decode()).label, spec.representative)
+    return out("StartBuild", token_of(spec.token), facts_of(spec.card.raw).label, spec.representative)
 
 
 def _hop_changed(output: workerset.HopChanged) -> Out:

@@ -46,11 +46,11 @@ class Published:
         for model in sorted(self.ready ^ before.ready):
             yield out("ModelReady" if model in self.ready else "ModelNotReady", model)
 
-    def candidates(self, name: str, namespace: str | None = None) -> list[Candidate]:
+    def candidates(self, name: str, namespace: str | None = None, model_type: str | None = None) -> list[Candidate]:
         """All ways to route a request for a model, an alias or an adapter."""
         if name in self.adapter_models:
-            return self.topology.candidates(self.adapter_models[name], namespace, name)
-        return self.topology.candidates(self.aliases.get(name, name), namespace)
+            return self.topology.candidates(self.adapter_models[name], namespace, name, model_type)
+        return self.topology.candidates(self.aliases.get(name, name), namespace, None, model_type)
 
     def models(self) -> tuple[str, ...]:
         """Names of ready models: their own, their aliases, projected adapters; sorted (API section 2)."""

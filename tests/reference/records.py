@@ -26,12 +26,12 @@ class SetKey(NamedTuple):
     @property
     def text(self) -> str:
         """Dynamo's key text (WIRE 5)."""
-        return json.dumps(list(self[1:]), separators=(",", ":"), ensure_ascii=False)
+        return json_array(self[1:])
 
     @property
     def group(self) -> str:
         """The group id that logs show."""
-        return json.dumps([self.model, self.text], separators=(",", ":"), ensure_ascii=False)
+        return json_array((self.model, self.text))
 
 
 class Base(NamedTuple):
@@ -71,6 +71,12 @@ class Refused(NamedTuple):
 
 
 Content = Base | Adapter | Endpoint
+
+
+@lru_cache(maxsize=10_000)
+def json_array(parts: tuple[str, ...]) -> str:
+    """Write texts as a compact JSON array (WIRE 5)."""
+    return json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
 
 
 def shown(path: str) -> str:

@@ -22,9 +22,10 @@ class Committed:
     carriers: dict[str, frozenset[int]] = field(default_factory=dict)
     """Ids that carry a projected adapter, by its name."""
 
-    def is_server(self) -> bool:
-        """Whether it exposes a public surface."""
-        return self.key.role in {"aggregated", "decode"} and self.key.types not in {"", "prefill"}
+    def offers(self, model_type: str | None) -> bool:
+        """Whether it exposes a public surface, and of that type."""
+        types = {*self.key.types.split("|")} - {"", "prefill"}
+        return self.key.role in {"aggregated", "decode"} and bool(types) and (model_type is None or model_type in types)
 
     def ids(self, adapter: str | None) -> frozenset[int]:
         """Ids that a hop of this set may pick."""
@@ -90,14 +91,16 @@ class Topology:
             consumers += role["decode"]
         return {"prefill": prefill, "encode": _hop(encoders, consumers)}
 
-    def candidates(self, model: str, namespace: str | None = None, adapter: str | None = None) -> list[Candidate]:
+    def candidates(
+        self, model: str, namespace: str | None = None, adapter: str | None = None, model_type: str | None = None
+    ) -> list[Candidate]:
         """All ways to route a request for the model, or for an adapter of it."""
         found: list[Candidate | None] = []
         for (name, place), here in self.places.items():
             if name != model or namespace not in {None, place} or not _is_ready(here):
                 continue
             hops = self.hops(model, place)
-            found += [_candidate(server, hops, adapter) for server in here if server.is_server()]
+            found += [_candidate(server, hops, adapter) for server in here if server.offers(model_type)]
         return [candidate for candidate in found if candidate is not None]
 
 

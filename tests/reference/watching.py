@@ -26,7 +26,7 @@ class Entry(Protocol):
     def incarnation(self) -> str | None: ...
 
 
-@dataclass
+@dataclass(slots=True)
 class Seen:
     """What is known of one key."""
 
@@ -41,6 +41,19 @@ class Seen:
     told: set[str | bytes | None] = field(default_factory=set)
     """Unusable values that were reported."""
     gone_at: float | None = None
+
+    def fork(self) -> Seen:
+        """Return a copy."""
+        return Seen(
+            self.revision,
+            self.present,
+            self.content,
+            self.token,
+            self.value,
+            self.refused,
+            set(self.told),
+            self.gone_at,
+        )
 
 
 class Listener(Protocol):
@@ -63,6 +76,11 @@ class Watching:
     """Newest snapshot of each prefix."""
     revision: int = 0
     snapshot_at: float | None = None
+
+    def fork(self) -> Watching:
+        """Return a copy that shares nothing that changes."""
+        keys = {path: seen.fork() for path, seen in self.keys.items()}
+        return Watching(self.admits, keys, dict(self.covered), self.revision, self.snapshot_at)
 
     def is_ours(self, path: str) -> bool:
         """Foreign buckets and namespaces outside the filter are not looked at."""
