@@ -1,0 +1,1 @@
+"""Properties: the native controller against the plain model, at random and exhaustively."""
