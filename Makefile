@@ -25,7 +25,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
 	$(shell find rust python -type f ! -name '*.so' ! -name '*.pyc')
 OTHERS := $(wildcard clippy.toml rustfmt.toml)
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench fuzz wheel fmt lock vectors clean
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python mutants bench fuzz fuzz-rust wheel fmt lock vectors clean
 
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ test-rust: ## Rust unit and machine tests.
 
 test-python: $(INSTALLED) $(ORACLE) ## Python tests, interop and documentation snippets included.
 	$(BIN)/python -m pytest --no-skips $(PYTEST_ARGS)
+
+mutants: ## Twelve faults, put into the core one at a time: every one must turn its tests red.
+	$(PYTHON) -m tests.mutants.run
 
 bench: $(INSTALLED) ## Benchmarks in short form; BENCH=full for every size.
 	for name in $(BENCHES); do $(BIN)/python -m "benches.$$name" --$(BENCH); done
