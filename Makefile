@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BENCH ?= short
 CARDS ?= 100000
+SECONDS ?= 60
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -61,6 +62,11 @@ bench: $(INSTALLED) ## Benchmarks in short form; BENCH=full for every size.
 
 fuzz: $(INSTALLED) $(ORACLE) ## Compare random cards with the real wheel; CARDS=100000, a new seed each time.
 	WORKERSET_FUZZ_CARDS=$(CARDS) WORKERSET_FUZZ_SEED=random $(BIN)/python -m pytest -s -q tests/interop/test_differential.py
+
+fuzz-rust: ## Fuzz the record decoder and the controller with libFuzzer, SECONDS=60 each.
+	cargo fmt --manifest-path rust/fuzz/Cargo.toml --check
+	cargo clippy --manifest-path rust/fuzz/Cargo.toml --target-dir target/fuzz --locked --quiet -- -D warnings
+	PYTHON=$(PYTHON) rust/fuzz/run.sh $(SECONDS)
 
 wheel: $(WHEEL) ## Build the release wheel into dist/.
 

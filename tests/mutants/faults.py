@@ -74,9 +74,7 @@ FAULTS = (
     Fault(
         "rejected-adapter-projects",
         "L2, R4",
-        (
-            Edit(f"{ADMISSION}/adapters.rs", "worker.filter(|worker| worker.is_incumbent(id, group))", "worker"),
-        ),
+        (Edit(f"{ADMISSION}/adapters.rs", "worker.filter(|worker| worker.is_incumbent(id, group))", "worker"),),
     ),
     Fault(
         "rejected-worker-moves-retry",
