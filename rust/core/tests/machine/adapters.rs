@@ -144,3 +144,15 @@ fn s9_base_models_that_share_an_adapter_name_are_served_by_registration_order() 
     world.apply([delete("v1/mdc/ns/c/b/1/lora", 0)]);
     assert_eq!(world.controller.routes().route("lora", None, None, 0).unwrap().model, "a");
 }
+
+#[test]
+fn r7_the_removal_of_a_refused_key_touches_no_record_that_its_path_resembles() {
+    let mut world = World::default();
+    world.apply(join("m", 1, A));
+    world.succeed(1);
+    world.apply([Event::Apply(adapter("m", 1, "lora"))]);
+    let path = "v1/instances/ns/c/m/1/lora";
+    assert_eq!(world.apply([Event::Apply(entry(path, &json!({})))]).len(), 1, "refused: no adapter lives there");
+    assert_eq!(world.apply([delete(path, 0)]), [""; 0]);
+    assert_eq!(carriers(&world, "lora"), [1]);
+}
