@@ -367,7 +367,9 @@ fn close_retires_every_channel_and_fences_every_report() {
     world.apply(join("n", 1, A));
     world.succeed(1);
     let hop = world.controller.routes().route("m", None, None, 0).unwrap().decode;
+    assert!(!world.controller.is_closed());
     world.controller.close();
+    assert!(world.controller.is_closed());
     assert_eq!(world.drain(), ["withdraw g1", "cancel g2", "not ready m"]);
     assert_eq!(hop.pick(0), Err(PickError::Retired));
     assert!(fenced(&world.succeed(2).0));
