@@ -29,7 +29,7 @@ def arrive(worker: int, content: dict[str, Any], **place: str) -> list[Apply]:
 
 def depart(worker: int, **place: str) -> list[Delete]:
     """Take both records away."""
-    return [Delete(event.path) for event in (base(worker, **place), instance(worker, **place))]
+    return [Delete(event.path) for event in (base(worker, None, **place), instance(worker, **place))]
 
 
 def adapter_at(worker: int, name: str, **place: str) -> Apply:

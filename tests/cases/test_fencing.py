@@ -119,8 +119,8 @@ def test_another_spelling_of_a_key_is_another_key(spelling: str) -> None:
 def test_a_worker_that_returns_is_in_the_fresh_channel_from_the_start(context: int) -> None:
     """https://github.com/envoyproxy/go-control-plane/issues/583 (S3, H8): "nothing new" was the answer to a new reader.
 
-    Also https://github.com/envoyproxy/envoy/issues/31535: settings changed, and the endpoint list stayed empty until
-    the endpoints changed once more. The endpoint record is not written again here.
+    Also https://github.com/envoyproxy/envoy/issues/31535: a changed object had to wait for its endpoints to be
+    told once more. The endpoint record is not written again here.
     """
     world = World()
     world.serving(join(1))
@@ -132,7 +132,7 @@ def test_a_worker_that_returns_is_in_the_fresh_channel_from_the_start(context: i
 
 
 def test_a_successor_on_the_same_endpoint_starts_with_its_own_members() -> None:
-    """https://github.com/envoyproxy/envoy/issues/31535 (S2, S3, H4): the new object waited for an update."""
+    """https://github.com/envoyproxy/envoy/issues/31535 (S2, S3, H4): it began empty."""
     world = World()
     world.serving(join(1))
     old = world.controller.route("m").decode

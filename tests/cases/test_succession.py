@@ -121,7 +121,7 @@ def test_a_rollout_of_hundreds_ends_with_exactly_what_is_there() -> None:
 
 
 def test_a_build_that_waits_for_a_worker_that_left_is_cancelled() -> None:
-    """https://github.com/ai-dynamo/dynamo/issues/10580 (S2, S4): a start hung on a worker that was gone."""
+    """https://github.com/ai-dynamo/dynamo/issues/10580 (S2, S4): it asked a member that had left, and waited."""
     world = World()
     world.apply(join(1))
     assert of(world.apply(leave(1)), CancelBuild) == [CancelBuild(world.tokens[1])]
@@ -133,7 +133,7 @@ def test_a_build_that_waits_for_a_worker_that_left_is_cancelled() -> None:
 
 @pytest.mark.parametrize("remaining", [0, 1], ids=["nobody waits", "another cohort waits"])
 def test_the_last_worker_takes_the_model_with_it(remaining: int) -> None:
-    """https://github.com/hashicorp/consul/pull/5499 (S2, H6): an empty update was ignored, and old hosts stayed."""
+    """https://github.com/hashicorp/consul/pull/5499 (S2, H6): emptiness was not passed on."""
     world = World()
     world.serving(Reset(join(1), as_of=1))
     world.apply(*(join(2, B) for _ in range(remaining)))
