@@ -38,7 +38,7 @@ FILTERS = {
 }
 PREFIXES = ("", "v1/mdc/", "v1/instances/", "v1/mdc/ns/c/", "v1/mdc/ns")
 TOKENS = st.sampled_from([None, None, "a", "b"])
-PLACES = st.lists(st.sampled_from(list(world.PLACES)), min_size=1, max_size=6, unique=True)
+PLACES = st.sampled_from(list(world.THEMES.values()))
 KINDS = [*["base"] * 5, "instance", "instance", "adapter", "unusable", "garbled", "misplaced"]
 GARBLED: list[str | bytes] = ["{", "[]", b"\xff", '{"type": "Model"}']
 
@@ -133,6 +133,13 @@ class Machine(RuleBasedStateMachine):
     def apply(self, data: st.DataObject, size: int) -> None:
         self.pair.apply([self.event(data) for _ in range(size)], self.now)
 
+    @rule(data=st.data())
+    def the_incumbents_leave(self, data: st.DataObject) -> None:
+        groups = sorted(self.pair.model.groups)
+        if groups:
+            group = self.pair.model.groups[data.draw(st.sampled_from(groups))]
+            self.pair.apply([Delete(f"v1/mdc/{key}") for key in sorted(group.cohorts[0].members)], self.now)
+
     def place(self, data: st.DataObject) -> world.Place:
         return data.draw(st.sampled_from(self.places))
 
@@ -182,6 +189,15 @@ class Machine(RuleBasedStateMachine):
     def fail(self, data: st.DataObject) -> None:
         if (token := self.token(data)) is not None:
             self.pair.failed(token, "broken", self.now)
+
+    @rule(times=st.integers(1, 7))
+    def fail_again_and_again(self, times: int) -> None:
+        """Let one build fail, and wait for its retry, so many times."""
+        for _ in range(times):
+            if not self.pair.model.running:
+                return
+            self.pair.failed(self.pair.model.running[-1], "broken", self.now)
+            self.advance_to_the_deadline()
 
     @rule(data=st.data())
     def cancelled(self, data: st.DataObject) -> None:
