@@ -22,7 +22,7 @@ from workerset import Apply, Delete, NamespaceFilter, Reset
 
 SLOW = os.environ.get("WORKERSET_HYPOTHESIS") == "slow"
 PROFILE = settings(
-    max_examples=20_000 if SLOW else 250,
+    max_examples=20_000 if SLOW else 600,
     stateful_step_count=60 if SLOW else 40,
     derandomize=not SLOW,
     print_blob=True,
@@ -36,17 +36,17 @@ FILTERS = {
     "prefix": (Filter(prefix="ns"), NamespaceFilter.prefix("ns")),
     "strict": (Filter(prefix="ns", strict=True), NamespaceFilter.prefix("ns", strict=True)),
 }
-PREFIXES = ("", "v1/mdc/", "v1/instances/", "v1/mdc/ns/c/")
+PREFIXES = ("", "v1/mdc/", "v1/instances/", "v1/mdc/ns/c/", "v1/mdc/ns")
 TOKENS = st.sampled_from([None, None, "a", "b"])
-PLACES = st.sampled_from(list(world.PLACES))
+PLACES = st.sampled_from(list(world.THEMES.values()))
 KINDS = [*["base"] * 5, "instance", "instance", "adapter", "unusable", "garbled", "misplaced"]
 GARBLED: list[str | bytes] = ["{", "[]", b"\xff", '{"type": "Model"}']
 
 
 @st.composite
-def entries(draw: st.DrawFn, /, **how: Any) -> Apply:
+def entries(draw: st.DrawFn, /, places: list[world.Place], **how: Any) -> Apply:
     """Draw one record, usable or not."""
-    place = draw(PLACES)
+    place = draw(st.sampled_from(places))
     created = draw(st.sampled_from([None, 1, 2]))
     how = {**how, "created": created, "incarnation": draw(TOKENS)}
     match draw(st.sampled_from(KINDS)):
@@ -63,7 +63,7 @@ def entries(draw: st.DrawFn, /, **how: Any) -> Apply:
             path = draw(st.sampled_from([place.card_path, place.instance_path, f"{place.card_path}/s"]))
             return Apply(path, draw(st.sampled_from(GARBLED)), **how)
         case _:
-            other = draw(PLACES)
+            other = draw(st.sampled_from(list(world.PLACES)))
             return Apply(place.card_path, world.base(other, world.M[0]).value, **how)
 
 
@@ -71,13 +71,18 @@ class Machine(RuleBasedStateMachine):
     """Every rule is one call to both controllers, which compares what they put out."""
 
     pair: Pair
+    places: list[world.Place]
     now = 0.0
     newest = 0
 
     @initialize(
-        builds=st.integers(1, 3), linger=st.sampled_from([0.0, 2.0, 60.0]), which=st.sampled_from(sorted(FILTERS))
+        places=PLACES,
+        builds=st.integers(1, 3),
+        linger=st.sampled_from([0.0, 2.0, 60.0]),
+        which=st.sampled_from(sorted(FILTERS)),
     )
-    def begin(self, builds: int, linger: float, which: str) -> None:
+    def begin(self, places: list[world.Place], builds: int, linger: float, which: str) -> None:
+        self.places = places
         ours, theirs = FILTERS[which]
         config = Config(max_concurrent_builds=builds, linger_seconds=linger, namespaces=ours)
         native = workerset.AdmissionConfig(max_concurrent_builds=builds, linger_seconds=linger, namespaces=theirs)
@@ -99,11 +104,11 @@ class Machine(RuleBasedStateMachine):
             if seen.value is not None:
                 return Apply(path, seen.value, revision=self.revision(data), incarnation=data.draw(TOKENS))
         if kind == "delete":
-            paths = [*known, *(place.card_path for place in world.PLACES)]
+            paths = [*known, *(place.card_path for place in self.places)]
             return Delete(data.draw(st.sampled_from(paths)), revision=self.revision(data))
         if kind == "reset":
             return self.listing(data, known)
-        return data.draw(entries(revision=self.revision(data)))
+        return data.draw(entries(places=self.places, revision=self.revision(data)))
 
     def listing(self, data: st.DataObject, known: list[str]) -> Reset:
         """A snapshot of what is known, with some keys missing, some changed, some new."""
@@ -116,11 +121,11 @@ class Machine(RuleBasedStateMachine):
             if fate == "missing" or (fate == "kept" and seen.value is None):
                 continue
             value = None if fate == "unchanged" else seen.value
-            incarnation = data.draw(TOKENS) if value is not None else seen.token
+            incarnation = data.draw(TOKENS)
             listed.append(Apply(path, value, revision=min(seen.revision, as_of), incarnation=incarnation))
-        listed += data.draw(st.lists(entries(), max_size=2))
+        listed += data.draw(st.lists(entries(places=self.places), max_size=2))
         if data.draw(st.integers(0, 9)) == 0:
-            listed.append(Apply(data.draw(PLACES).card_path, None))
+            listed.append(Apply(self.place(data).card_path, None))
         listed = data.draw(st.permutations(listed))
         return Reset([entry for entry in listed if entry.path.startswith(prefix)], as_of=as_of, prefix=prefix)
 
@@ -128,13 +133,25 @@ class Machine(RuleBasedStateMachine):
     def apply(self, data: st.DataObject, size: int) -> None:
         self.pair.apply([self.event(data) for _ in range(size)], self.now)
 
-    @rule(place=PLACES, data=st.data())
-    def join(self, place: world.Place, data: st.DataObject) -> None:
+    @rule(data=st.data())
+    def the_incumbents_leave(self, data: st.DataObject) -> None:
+        groups = sorted(self.pair.model.groups)
+        if groups:
+            group = self.pair.model.groups[data.draw(st.sampled_from(groups))]
+            self.pair.apply([Delete(f"v1/mdc/{key}") for key in sorted(group.cohorts[0].members)], self.now)
+
+    def place(self, data: st.DataObject) -> world.Place:
+        return data.draw(st.sampled_from(self.places))
+
+    @rule(data=st.data())
+    def join(self, data: st.DataObject) -> None:
+        place = self.place(data)
         content = data.draw(st.sampled_from(world.PLACES[place]))
         self.pair.apply([world.instance(place), world.base(place, content)], self.now)
 
-    @rule(place=PLACES)
-    def leave(self, place: world.Place) -> None:
+    @rule(data=st.data())
+    def leave(self, data: st.DataObject) -> None:
+        place = self.place(data)
         self.pair.apply([Delete(place.card_path), Delete(place.instance_path)], self.now)
 
     @rule(wait=st.sampled_from([0.0, 0.25, 0.75, 1.0, 2.0, 5.0, 30.0, 600.0, -1.0]))
@@ -173,15 +190,24 @@ class Machine(RuleBasedStateMachine):
         if (token := self.token(data)) is not None:
             self.pair.failed(token, "broken", self.now)
 
+    @rule(times=st.integers(1, 7))
+    def fail_again_and_again(self, times: int) -> None:
+        """Let one build fail, and wait for its retry, so many times."""
+        for _ in range(times):
+            if not self.pair.model.running:
+                return
+            self.pair.failed(self.pair.model.running[-1], "broken", self.now)
+            self.advance_to_the_deadline()
+
     @rule(data=st.data())
     def cancelled(self, data: st.DataObject) -> None:
         if (token := self.token(data)) is not None:
             self.pair.cancelled(token, self.now)
 
     @rule(data=st.data())
-    def report_of_another_checksum(self, data: st.DataObject) -> None:
+    def report_a_token_of_nobody(self, data: st.DataObject) -> None:
         if (token := self.token(data)) is not None:
-            self.pair.succeeded(token._replace(checksum="0" * 64), self.now)
+            self.pair.succeeded(token._replace(controller="nobody"), self.now)
 
     def teardown(self) -> None:
         if hasattr(self, "pair"):
@@ -189,10 +215,9 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def same(self) -> None:
-        if hasattr(self, "pair"):
-            self.pair.check_inventory()
-            self.pair.check_routes(world.NAMES)
-            self.pair.check_held()
+        self.pair.check_inventory()
+        self.pair.check_routes(world.NAMES)
+        self.pair.check_held()
 
 
 @pytest.mark.timeout(36_000 if SLOW else 300)

@@ -75,6 +75,7 @@ class Watching:
     covered: dict[str, int] = field(default_factory=dict)
     """Newest snapshot of each prefix."""
     revision: int = 0
+    """Newest revision seen."""
     snapshot_at: float | None = None
 
     def fork(self) -> Watching:
@@ -183,8 +184,7 @@ class Watching:
             self._refuse(seen, value)
             return
         seen.content = content
-        # A value is needed to put another token in place of a known one.
-        if seen.token is None or entry.value is not None:
+        if entry.value is not None:
             seen.token = entry.incarnation or seen.token
         seen.refused = False
         seen.told.clear()

@@ -92,6 +92,19 @@ PLACES = {
     Place("ns", "q", "e", 1): P,
 }
 
+THEMES = {
+    "cohorts": [Place("ns", "c", "e", number) for number in (1, 2, 16)],
+    "names": [
+        *(Place("ns", "c", "e2", number) for number in (1, 2)),
+        Place("ns", "c", "e3", 1),
+        Place("ns", "c", "e", 1),
+    ],
+    "roles": [place for place in PLACES if place.component in {"d", "p", "q"}],
+    "namespaces": [place for place in PLACES if place.endpoint == "e" and place.instance_id == 1],
+    "everything": list(PLACES),
+}
+"""Places that have something to do with each other."""
+
 NAMES = ("m", "n", "p", "x", "y", "lora", "lorb", "unheard")
 
 
