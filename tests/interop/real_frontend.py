@@ -21,6 +21,8 @@ from tests.interop.real_worker import PROFILE, environment
 REJECTED = "Rejected incompatible workers; the first accepted configuration retains the WorkerSet"
 COMMITTED = "Committed discovered model group"
 REMOVED = "Removed discovered model group"
+SELECTED = "Selected worker"
+LOGGED = "error,dynamo_llm::discovery=info,dynamo_runtime::pipeline::network::egress::push_router=info"
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +42,7 @@ class RealFrontend:
         self._port = _free_port()
         self._log = log
         command = [str(interpreter(PROFILE)), "-m", "dynamo.frontend"]
-        logging = {"DYN_LOGGING_JSONL": "true", "DYN_LOG": "error,dynamo_llm::discovery=info"}
+        logging = {"DYN_LOGGING_JSONL": "true", "DYN_LOG": LOGGED}
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [*command, "--http-host", "127.0.0.1", "--http-port", str(self._port)],
@@ -84,10 +86,10 @@ class RealFrontend:
         return None if status == http.client.NOT_FOUND else cast("dict[str, Any]", body)
 
     def chat(self, model: str) -> int | None:
-        """One chat completion: the id of the instance that answered; None if the model is not known."""
+        """One chat completion: the id of the instance that answered; None if nobody can, or the model is not known."""
         request = {"model": model, "messages": [{"role": "user", "content": "who?"}]}
         status, body = self._ask("POST", "/v1/chat/completions", request)
-        if status == http.client.NOT_FOUND:
+        if status in (http.client.NOT_FOUND, http.client.SERVICE_UNAVAILABLE):
             return None
         assert status == http.client.OK, (status, body)
         return int(body["choices"][0]["message"]["content"], 16)
@@ -112,6 +114,10 @@ class RealFrontend:
             for record in self._records()
             if record["message"] == REJECTED
         )
+
+    def selected(self) -> tuple[int, ...]:
+        """Ids of the instances that requests were sent to, in the order of the log."""
+        return tuple(record["worker_id"] for record in self._records() if record["message"] == SELECTED)
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for line in self._log.read_text().splitlines(keepends=True):

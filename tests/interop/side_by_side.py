@@ -2,11 +2,12 @@
 
 import contextlib
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -34,8 +35,22 @@ class Place:
         return workerset.WorkerSetKey(self.model, self.namespace, self.component, "generate", "chat", "aggregated")
 
 
+class Member(Protocol):
+    """A worker in the store, whoever published it."""
+
+    @property
+    def instance_id(self) -> int: ...
+    @property
+    def instance(self) -> str:
+        """The instance key."""
+
+    @property
+    def card(self) -> str:
+        """The text of the published card."""
+
+
 # Cohorts in first-observation order, the incumbent's first.
-World = Mapping[Place, Sequence[Sequence[Worker]]]
+World = Mapping[Place, Sequence[Sequence[Member]]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +59,8 @@ class View:
 
     Attributes:
         models: names that are offered, ascending.
-        ready: of those models, the readiness document as Dynamo's HTTP surface shows it.
+        ready: of those models, the readiness document as Dynamo's HTTP surface shows it; but whether a legacy card
+            decides is a flag there.
         groups: ids of the sets that serve.
         rejections: every report of a rejected cohort since the beginning, sorted: cohorts that are reported together
             have no order in Dynamo.
@@ -80,8 +96,8 @@ class SideBySide:
         """A worker more; it is published when this returns, and ends with the block at the latest."""
         return self._workers.enter_context(started(self._store, place, context_length))
 
-    def agree(self, world: World, *rejected: tuple[Place, Worker, Worker]) -> None:
-        """Wait until both show this world and answer requests from it.
+    def agree(self, world: World, *rejected: tuple[Place, Member, Member]) -> None:
+        """Wait until both show this world. Models that only real workers serve must answer requests from them.
 
         Args:
             world: what should be.
@@ -103,11 +119,12 @@ class SideBySide:
             (wanted, wanted, cohorts),
         )
         for model in wanted.models:
-            serving = {one.instance_id for place, (first, *_) in world.items() if place.model == model for one in first}
-            assert self.our_ids(model) == serving
-            self.answers(model, serving)
+            serving = [one for place, (first, *_) in world.items() if place.model == model for one in first]
+            assert self.our_ids(model) == {one.instance_id for one in serving}
+            if all(isinstance(one, Worker) for one in serving):
+                self.answers(model, {one.instance_id for one in serving})
 
-    def wheel_sum(self, one: Worker) -> str:
+    def wheel_sum(self, one: Member) -> str:
         """The checksum that the real decoder gives the card that this worker published."""
         if one.card not in self._sums:
             with contextlib.closing(Oracle(PROFILE)) as oracle:
@@ -118,11 +135,12 @@ class SideBySide:
 
     def answers(self, model: str, serving: set[int]) -> None:
         """The real frontend sends requests to all of these and to nobody else."""
-        seen = set()
+        seen: set[int] = set()
         end = time.monotonic() + DEADLINE
         for count in itertools.count(1):
-            seen.add(self.theirs.chat(model))
-            assert seen <= serving
+            if (answered := self.theirs.chat(model)) is not None:
+                seen.add(answered)
+            assert seen <= serving, (seen, serving)
             if seen == serving and count >= 2 * len(serving):
                 return
             assert time.monotonic() < end, (seen, serving)
@@ -142,12 +160,37 @@ class SideBySide:
             cohorts[entry.worker_set] = [incumbent, *rejected]
         return cohorts
 
+    def our_ready(self, model: str, committed: Sequence[workerset.WorkerSetEntry]) -> dict[str, Any]:
+        """Dynamo's readiness document by our evaluator: one set a namespace here (clauses Y1 and Y2)."""
+        namespaces: dict[str, dict[str, Any]] = {}
+        for entry in committed:
+            if entry.model != model:
+                continue
+            try:
+                card = self.ours.route(model, namespace=entry.namespace).card
+            except workerset.NotReady:  # it changed between the two looks, or nobody is routable
+                namespaces[entry.namespace] = {"ready": False}
+                continue
+            live = len(entry.routable) + len(entry.inhibited)
+            unit = workerset.ReadinessUnit(card.worker_type, live, card.needs)
+            verdict = workerset.evaluate_readiness([unit])
+            typed = {} if card.worker_type is None else {card.worker_type: {"workers": live, "needs": list(card.needs)}}
+            namespaces[entry.namespace] = {
+                "ready": verdict.ready,
+                "legacy": verdict.has_legacy,
+                "worker_types": typed,
+                "present": list(verdict.present),
+                "missing_worker_types": list(verdict.missing),
+            }
+        ready = any(entry["ready"] for entry in namespaces.values())
+        return {"model": model, "ready": ready, "namespaces": namespaces}
+
     def their_view(self) -> View:
         """What the real frontend says."""
         models = self.theirs.models()
         return View(
             models=models,
-            ready={model: self.theirs.ready(model) for model in models},
+            ready={model: without_prose(self.theirs.ready(model)) for model in models},
             groups=self.theirs.groups(),
             rejections=tuple(sorted(self.theirs.rejections())),
         )
@@ -158,7 +201,7 @@ class SideBySide:
         models = sorted({entry.model for entry in committed})
         return View(
             models=tuple(models),
-            ready={model: readiness(model, [entry for entry in committed if entry.model == model]) for model in models},
+            ready={model: self.our_ready(model, committed) for model in models},
             groups=frozenset(str(entry.worker_set) for entry in committed),
             rejections=tuple(sorted(logged_rejections(self._log))),
         )
@@ -187,23 +230,12 @@ def side_by_side(store: Path, dynamo_log: Path, our_log: pytest.LogCaptureFixtur
         yield SideBySide(store, theirs, ours, our_log, workers)
 
 
-def readiness(model: str, committed: Sequence[workerset.WorkerSetEntry]) -> dict[str, Any]:
-    """Dynamo's readiness document, by our evaluator; one committed set a namespace (clauses Y1 and Y2)."""
-    namespaces = {}
-    for entry in committed:
-        live = len(entry.routable) + len(entry.inhibited)
-        verdict = workerset.evaluate_readiness([workerset.ReadinessUnit(entry.worker_type, live, ())])
-        namespaces[entry.namespace] = {
-            "ready": verdict.ready,
-            "worker_types": {entry.worker_type: {"workers": live, "needs": []}},
-            "present": list(verdict.present),
-            "missing_worker_types": list(verdict.missing),
-        }
-    return {
-        "model": model,
-        "ready": any(entry["ready"] for entry in namespaces.values()),
-        "namespaces": namespaces,
-    }
+def without_prose(document: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Dynamo's readiness document with a flag instead of the sentence about legacy cards."""
+    if document is not None:
+        for entry in document["namespaces"].values():
+            entry["legacy"] = entry.pop("reason", "").startswith("legacy ")
+    return document
 
 
 def logged_rejections(log: pytest.LogCaptureFixture) -> Iterator[Rejection]:
@@ -220,10 +252,12 @@ def expected(world: World, due: Sequence[Rejection]) -> View:
     ready: dict[str, Any] = {}
     for place, (incumbent, *_) in world.items():
         document = ready.setdefault(place.model, {"model": place.model, "ready": True, "namespaces": {}})
+        legacy = json.loads(incumbent[0].card).get("worker_type") is None
         document["namespaces"][place.namespace] = {
             "ready": True,
-            "worker_types": {"aggregated": {"workers": len(incumbent), "needs": []}},
-            "present": ["aggregated"],
+            "legacy": legacy,
+            "worker_types": {} if legacy else {"aggregated": {"workers": len(incumbent), "needs": []}},
+            "present": [] if legacy else ["aggregated"],
             "missing_worker_types": [],
         }
     return View(

@@ -4,14 +4,20 @@ Real workers publish, and answer the requests that the real frontend sends them.
 started, so both frontends observe them in one order. Where Dynamo differs by design the test says so.
 """
 
+import asyncio
 import contextlib
+import json
 import signal
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import workerset
-from tests.interop.side_by_side import DEADLINE, Place, side_by_side, started, until
+import workerset.discovery
+from tests.interop.base_cards import MINIMAL
+from tests.interop.side_by_side import DEADLINE, Place, World, side_by_side, started, until
 
 TINY = Place("org/tiny", "alpha")
 TINY_BETA = Place("org/tiny", "beta")
@@ -57,20 +63,23 @@ def test_workers_of_three_configurations_join_conflict_leave_and_return(
         # The first configuration returns to the end of the line.
         a3 = both.start(TINY, A)
         both.agree({TINY: [[b1, b2], [c1], [a3]], **others}, (TINY, b1, a3))
+        a4 = both.start(TINY, A)
+        both.agree({TINY: [[b1, b2], [c1], [a3, a4]], **others})
         b1.end()
-        both.agree({TINY: [[b2], [c1], [a3]], **others})
+        both.agree({TINY: [[b2], [c1], [a3, a4]], **others})
 
         # The last incumbent is killed: the store keeps its keys for 10 s, then the next in line succeeds.
         b2.end(signal.SIGKILL)
-        both.agree({TINY: [[c1], [a3]], **others}, (TINY, c1, a3))
+        stands = min(a3, a4, key=lambda one: one.instance)
+        both.agree({TINY: [[c1], [a3, a4]], **others}, (TINY, c1, stands))
         c1.end()
-        both.agree({TINY: [[a3]], **others})
+        both.agree({TINY: [[a3, a4]], **others})
 
         # Nobody is left. Dynamo forgets the model at once; here it stays known for a while, not ready (clause Y6).
         c_other.end()
-        both.agree({TINY: [[a3]], TINY_BETA: [[b_beta]]})
-        a3.end()
-        b_beta.end()
+        both.agree({TINY: [[a3, a4]], TINY_BETA: [[b_beta]]})
+        for one in (a3, a4, b_beta):
+            one.end()
         both.agree({})
         for model in (TINY.model, OTHER.model):
             assert both.theirs.ready(model) is None
@@ -102,3 +111,61 @@ def test_a_frontend_that_starts_on_an_existing_store(tmp_path: Path, caplog: pyt
         assert both.our_ids(TINY.model) == {a.instance_id}
         assert ours.rejections[0].incumbent_checksum == both.wheel_sum(a)
         both.answers(TINY.model, {sums[theirs.rejections[0].incumbent_checksum].instance_id})
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A worker that `register` published."""
+
+    instance_id: int
+    instance: str
+    card: str
+
+
+@contextlib.asynccontextmanager
+async def registered(
+    store: Path, place: Place, card: str, transport: str | Mapping[str, object] = "127.0.0.1:9"
+) -> AsyncIterator[Registered]:
+    async with workerset.discovery.register(
+        f"file://{store}",
+        card=card,
+        namespace=place.namespace,
+        component=place.component,
+        endpoint="generate",
+        transport=transport,
+    ) as worker:
+        yield Registered(worker.instance_id, worker.instance_key, card)
+
+
+@pytest.mark.timeout(600)
+async def test_the_real_frontend_admits_registered_workers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Clauses R1, R2, R4 and S1: it makes no difference who wrote the records."""
+    store = tmp_path / "store"
+    with side_by_side(store, tmp_path / "dynamo.log", caplog) as both:
+        a = await asyncio.to_thread(both.start, TINY, A)
+        await asyncio.to_thread(both.agree, {TINY: [[a]]})
+        at = both.ours.route(TINY.model).decode.worker(a.instance_id)
+        assert at is not None
+        async with contextlib.AsyncExitStack() as later:
+            # With the card of the real worker; and with its transport, for somebody has to answer.
+            async with registered(store, TINY, a.card, at.transport) as joined:
+                await asyncio.to_thread(both.agree, {TINY: [[a, joined]]})
+                for _ in range(4):
+                    assert await asyncio.to_thread(both.theirs.chat, TINY.model) == a.instance_id
+                assert set(both.theirs.selected()) == {a.instance_id, joined.instance_id}
+
+                # A card that no Dynamo wrote, of the days before worker types, in a set of its own.
+                legacy = json.dumps({**MINIMAL, "display_name": OTHER.model, "model_input": "Text"})
+                alone = await later.enter_async_context(registered(store, OTHER, legacy))
+                await asyncio.to_thread(both.agree, {TINY: [[a, joined]], OTHER: [[alone]]})
+
+                unlike = json.dumps({**json.loads(a.card), "kv_cache_block_size": 32})
+                next_one = await later.enter_async_context(registered(store, TINY, unlike))
+                world: World = {TINY: [[a, joined], [next_one]], OTHER: [[alone]]}
+                await asyncio.to_thread(both.agree, world, (TINY, a, next_one))
+
+                # Dynamo sweeps what gives no sign of life for 10 s: the killed worker, and nobody else.
+                a.end(signal.SIGKILL)
+                await asyncio.to_thread(both.agree, {TINY: [[joined], [next_one]], OTHER: [[alone]]})
+            await asyncio.to_thread(both.agree, {TINY: [[next_one]], OTHER: [[alone]]})
+        await asyncio.to_thread(both.agree, {})
