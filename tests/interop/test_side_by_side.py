@@ -8,15 +8,13 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import workerset
-import workerset.discovery
 from tests.interop.base_cards import MINIMAL
+from tests.interop.registered import registered
 from tests.interop.side_by_side import DEADLINE, Place, World, side_by_side, started, until
 
 TINY = Place("org/tiny", "alpha")
@@ -111,30 +109,6 @@ def test_a_frontend_that_starts_on_an_existing_store(tmp_path: Path, caplog: pyt
         assert both.our_ids(TINY.model) == {a.instance_id}
         assert ours.rejections[0].incumbent_checksum == both.wheel_sum(a)
         both.answers(TINY.model, {sums[theirs.rejections[0].incumbent_checksum].instance_id})
-
-
-@dataclass(frozen=True)
-class Registered:
-    """A worker that `register` published."""
-
-    instance_id: int
-    instance: str
-    card: str
-
-
-@contextlib.asynccontextmanager
-async def registered(
-    store: Path, place: Place, card: str, transport: str | Mapping[str, object] = "127.0.0.1:9"
-) -> AsyncIterator[Registered]:
-    async with workerset.discovery.register(
-        f"file://{store}",
-        card=card,
-        namespace=place.namespace,
-        component=place.component,
-        endpoint="generate",
-        transport=transport,
-    ) as worker:
-        yield Registered(worker.instance_id, worker.instance_key, card)
 
 
 @pytest.mark.timeout(600)
