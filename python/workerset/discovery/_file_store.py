@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BUCKETS = ("v1/mdc", "v1/instances")
+TEMPORARY = ".tmp_"  # how the name of a file begins that is being written
 
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _ALPHANUMERIC = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -48,7 +49,7 @@ def decode_name(name: str) -> str | None:
 
 def is_temporary(name: str) -> bool:
     """Whether the file is one that a writer has not finished yet."""
-    return name.startswith(".tmp_")
+    return name.startswith(TEMPORARY)
 
 
 @dataclass(frozen=True, slots=True)
