@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 BENCH ?= short
+CARDS ?= 100000
+SECONDS ?= 60
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -24,7 +26,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
 	$(shell find rust python -type f ! -name '*.so' ! -name '*.pyc')
 OTHERS := $(wildcard clippy.toml rustfmt.toml)
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python bench wheel fmt lock vectors clean
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python mutants bench fuzz fuzz-rust wheel fmt lock vectors clean
 
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +46,7 @@ lint-python: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
-	cd $(VENV) && bin/python -m mypy.stubtest workerset --mypy-config-file ../pyproject.toml
+	cd $(VENV) && bin/python -m mypy.stubtest workerset --mypy-config-file ../pyproject.toml --concise
 
 test-rust: ## Rust unit and machine tests.
 	cargo test --workspace --locked --quiet
@@ -52,8 +54,19 @@ test-rust: ## Rust unit and machine tests.
 test-python: $(INSTALLED) $(ORACLE) ## Python tests, interop and documentation snippets included.
 	$(BIN)/python -m pytest --no-skips $(PYTEST_ARGS)
 
+mutants: ## Twelve faults, put into the core one at a time: every one must turn its tests red.
+	$(PYTHON) -m tests.mutants.run
+
 bench: $(INSTALLED) ## Benchmarks in short form; BENCH=full for every size.
 	for name in $(BENCHES); do $(BIN)/python -m "benches.$$name" --$(BENCH); done
+
+fuzz: $(INSTALLED) $(ORACLE) ## Compare random cards with the real wheel; CARDS=100000, a new seed each time.
+	WORKERSET_FUZZ_CARDS=$(CARDS) WORKERSET_FUZZ_SEED=random $(BIN)/python -m pytest -s -q tests/interop/test_differential.py
+
+fuzz-rust: ## Fuzz the record decoder and the controller with libFuzzer, SECONDS=60 each.
+	cargo fmt --manifest-path rust/fuzz/Cargo.toml --check
+	cargo clippy --manifest-path rust/fuzz/Cargo.toml --target-dir target/fuzz --locked --quiet -- -D warnings
+	PYTHON=$(PYTHON) rust/fuzz/run.sh $(SECONDS)
 
 wheel: $(WHEEL) ## Build the release wheel into dist/.
 
@@ -95,3 +108,4 @@ $(DEMO_VENV)/.installed: $(WHEEL)
 
 $(ORACLE): tests/interop/oracle.py | $(DEPS)
 	$(BIN)/python -m tests.interop.oracle 1.6
+	touch $@

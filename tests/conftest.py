@@ -1,11 +1,22 @@
 """Options and rules that hold for every test."""
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 
 NO_SKIPS = "--no-skips"
 _left_out: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def restored_log_level() -> Iterator[None]:
+    """Commands run within the test process, and the demo silences the log that other tests read."""
+    logger = logging.getLogger("workerset.admission")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

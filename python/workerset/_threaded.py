@@ -34,6 +34,9 @@ class ThreadedFrontend:
             target=lambda: asyncio.run(_serve(make, started)), name="workerset-frontend", daemon=True
         )
         self._thread.start()
+        if (error := started.exception()) is not None:
+            self._thread.join()
+            raise error
         self._loop, self._stop, self._frontend = started.result()
 
     def __enter__(self) -> ThreadedFrontend:

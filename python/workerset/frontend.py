@@ -7,7 +7,7 @@ import logging
 import time
 import weakref
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from workerset._builds import Builds, Built, Cancelled, Failed
 from workerset._native import (
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from workerset._builds import Build, Close, Outcome
-    from workerset._native import BuildSpec, BuildToken, BuildVerdict, Inventory, Route
-    from workerset.discovery.base import Discovery, Event
+    from workerset._native import BuildSpec, BuildToken, BuildVerdict, Event, Inventory, Route
+    from workerset.discovery.base import Discovery
     from workerset.errors import RoutingError
 
 _log = logging.getLogger("workerset.frontend")
@@ -310,7 +310,7 @@ class Frontend:
     def _apply_now(self, batch: Sequence[Event]) -> None:
         self._controller.apply(batch, now=time.monotonic())
 
-    async def _tell_source(self, state: str) -> None:
+    async def _tell_source(self, state: Literal["lost", "ended"]) -> None:
         async with self._lock:
             self._told = state
             self._controller.source_changed(state, now=time.monotonic())

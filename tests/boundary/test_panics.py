@@ -103,10 +103,17 @@ def test_an_output_that_finds_no_memory_closes_the_controller() -> None:
             world.controller.apply(join(1), now=0.0)
             return world
 
+        whole = len(make().drain())
+        closed = 0
+
         def after(world, error):
-            assert world.controller.closed
+            global closed
+            if world.controller.closed:
+                closed += 1
+            else:  # it was short before the call had begun: nothing is lost
+                assert len(world.drain()) == whole
 
         seen = outcomes(make, lambda world: world.controller.poll())
-        assert seen["MemoryError"] + seen["InternalError"] > 0, seen
+        assert closed > 0, seen
         assert seen["ok"] > 0, seen
         """)

@@ -13,6 +13,7 @@ import pytest
 import workerset
 from tests.boundary.samples import APPLY, CARD, KEY, KEY_TEXT, MAX, OTHER, SAMPLES, SET, SPEC, SUM, TOKEN, Sample
 from tests.contract.world import card
+from workerset import _native
 
 OTHER_KEY = workerset.WorkerSetKey("m", "other", "c", "e", "chat", "aggregated")
 OTHER_CARD = workerset.ModelCard.from_json(json.dumps(card("other")))
@@ -43,7 +44,7 @@ every_record = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sam
 
 
 def test_every_record_class_has_a_sample() -> None:
-    exported = (getattr(workerset, name) for name in workerset.__all__)
+    exported = (getattr(_native, name) for name in _native.__all__)
     records = {thing for thing in exported if isinstance(thing, type) and hasattr(thing, "__match_args__")}
     assert records - {workerset.AdmissionConfig} == {sample.kind for sample in SAMPLES}
 

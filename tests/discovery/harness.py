@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
-    from workerset.discovery import Event
+    from workerset import Event
 
 PATIENCE = 20.0
 
@@ -46,7 +47,7 @@ class MemoryBackend:
         self._source.delete(path)
 
     def lose(self) -> None:
-        self._source.lose()
+        self._source.drop_connection()
 
     def restore(self) -> None:
         self._source.restore()
@@ -57,9 +58,10 @@ class FileBackend:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "store"
+        self.later = 0.0  # seconds by which the readers' clock runs ahead
 
     def open(self, ttl: float = 0.0, resync: float = 0.0) -> FileDiscovery:
-        return FileDiscovery(self.root, ttl=ttl, resync=resync)
+        return FileDiscovery(self.root, ttl=ttl, resync=resync, clock=lambda: time.time() + self.later)
 
     def put(self, path: str, value: bytes) -> None:
         file = self.file(path)
@@ -87,11 +89,10 @@ class FileBackend:
         name = "".join(c if c.isascii() and c.isalnum() else "".join(f"%{b:02X}" for b in c.encode()) for c in key)
         return self.root / version / bucket / name
 
-    def age(self, path: str, seconds: float) -> None:
-        """Give a record the mtime of that long ago."""
-        file = self.file(path)
-        modified = file.stat().st_mtime - seconds
-        os.utime(file, (modified, modified))
+    def touch(self, path: str) -> None:
+        """Give a record its sign of life, by the readers' clock."""
+        now = time.time() + self.later
+        os.utime(self.file(path), (now, now))
 
 
 class Follower:
@@ -99,7 +100,7 @@ class Follower:
 
     def __init__(self, source: Discovery) -> None:
         self.source = source
-        self.records: dict[str, bytes | None] = {}
+        self.records: dict[str, bytes | str] = {}
         self.events: list[Event] = []
         self.states: list[str] = []
         self.ended = False

@@ -36,7 +36,7 @@ class Product:
 
     def source_changed(self, state: str, now: float) -> list[Out]:
         """The connection changed."""
-        self.controller.source_changed(state, now=now)  # type: ignore[arg-type]
+        self.controller.source_changed(state, now=now)
         return self._drain()
 
     def succeeded(self, token: Token, now: float) -> list[Out]:

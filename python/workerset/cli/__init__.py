@@ -12,8 +12,9 @@ def main() -> None:
     try:
         from workerset.cli._app import app  # noqa: PLC0415  # what it needs may be missing
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _EXTRA:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRA:
             raise
-        sys.stderr.write(f"workerset: the command line needs {error.name}: pip install 'workerset[cli]'\n")
+        sys.stderr.write(f"workerset: the command line needs {missing}: pip install 'workerset[cli]'\n")
         sys.exit(2)
     app(prog_name="workerset")

@@ -6,6 +6,7 @@ import logging
 
 import click
 
+from workerset._native import __version__
 from workerset.cli.cards import checksum, diff
 from workerset.cli.demo import demo
 from workerset.cli.explain import explain
@@ -14,7 +15,7 @@ from workerset.cli.status import status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="workerset", prog_name="workerset")
+@click.version_option(__version__, prog_name="workerset")
 @click.option("-v", "--verbose", count=True, help="Log more to stderr: once for INFO, twice for DEBUG.")
 def app(verbose: int) -> None:
     """Which LLM workers may serve together: look, explain, and replay.

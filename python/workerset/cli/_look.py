@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import click
@@ -49,6 +50,20 @@ class Look:
         """Keys of endpoint records that no card record stands beside, ascending."""
         keys = (path[len(ENDPOINTS) :] for path in self.records if path.startswith(ENDPOINTS))
         return sorted(key for key in keys if CARDS + key not in self.records)
+
+    def adapters(self, keys: tuple[str, ...]) -> list[str]:
+        """Keys of the adapter records of these instances, ascending."""
+        return sorted(adapter for key in keys for adapter in self._adapters.get(key, ()))
+
+    @cached_property
+    def _adapters(self) -> dict[str, list[str]]:
+        """Keys of adapter records by the instance key that they extend."""
+        found: dict[str, list[str]] = {}
+        for path in self.records:
+            if path.startswith(CARDS):
+                key = path[len(CARDS) :]
+                found.setdefault(key.rpartition("/")[0], []).append(key)
+        return found
 
     def registered(self, keys: tuple[str, ...]) -> str | None:
         """When the first of these instances registered, ISO 8601 in UTC; None where the backend does not say."""

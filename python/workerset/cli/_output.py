@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import click
 from rich.console import Console
@@ -13,11 +13,11 @@ from rich.text import Text
 from workerset._native import AdmissionConfig, NamespaceFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
-PROFILES = ("1.3", "1.4", "1.5", "1.6")
+PROFILES: tuple[Literal["1.3", "1.4", "1.5", "1.6"], ...] = ("1.3", "1.4", "1.5", "1.6")
 
 
 def output_option(command: _Command) -> _Command:
@@ -62,19 +62,27 @@ def config_options(command: _Command) -> _Command:
     return command
 
 
-def make_config(profile: str, namespace: str | None, namespace_prefix: str | None) -> AdmissionConfig:
+def make_config(profile: str, namespace: str | None = None, namespace_prefix: str | None = None) -> AdmissionConfig:
     """The configuration that those options say."""
     namespaces = NamespaceFilter.all()
     if namespace_prefix is not None:
         namespaces = NamespaceFilter.prefix(namespace_prefix)
     elif namespace is not None:
         namespaces = NamespaceFilter.exact(namespace)
-    return AdmissionConfig(checksum_profile=profile, namespaces=namespaces)
+    (chosen,) = (known for known in PROFILES if known == profile)
+    return AdmissionConfig(checksum_profile=chosen, namespaces=namespaces)
 
 
 def console() -> Console:
     """Stdout. Lines are never broken or cut; coloured on a terminal unless NO_COLOR is set."""
     return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def write_lines(lines: Iterable[Text]) -> None:
+    """Lines of text."""
+    out = console()
+    for line in lines:
+        out.print(line)
 
 
 def write_json(value: Any) -> None:

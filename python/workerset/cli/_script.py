@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from workerset._native import AdmissionController, Apply, CancelBuild, Delete, Reset, StartBuild, Withdraw
 from workerset.cli import _exact
@@ -12,8 +12,9 @@ from workerset.cli import _exact
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from workerset._native import AdmissionConfig, BuildToken, Inventory
-    from workerset.observability import Notice
+    from workerset._native import AdmissionConfig, BuildToken, Inventory, Notice
+
+_Word = TypeVar("_Word", bound=str)
 
 
 class BadLineError(Exception):
@@ -145,7 +146,7 @@ class Script:
         return f"generation {generation} {outcome}: {verdict!r}"
 
     def _source(self, fields: _Fields) -> str:
-        state = fields.choice("state", ("live", "lost", "ended"))
+        state = fields.choice("state", _STATES)
         self.controller.source_changed(state, now=self.now)
         return state
 
@@ -169,11 +170,12 @@ class _Fields:
             raise self._wrong(name, value, "a text")
         return value
 
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+    def choice(self, name: str, allowed: tuple[_Word, ...]) -> _Word:
         value = self.text(name)
-        if value not in allowed:
-            raise self._wrong(name, value, f"one of {', '.join(allowed)}")
-        return value
+        for word in allowed:
+            if word == value:
+                return word
+        raise self._wrong(name, value, f"one of {', '.join(allowed)}")
 
     def number(self, name: str, default: float) -> float:
         value = self._members.get(name, _exact.Number(default))
@@ -221,4 +223,5 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+_STATES: tuple[Literal["live", "lost", "ended"], ...] = ("live", "lost", "ended")
 _SHOWN = 60

@@ -8,11 +8,20 @@ from typing import Any
 
 import click
 
-from workerset._native import AdmissionConfig, ModelCard
+from workerset._native import ModelCard
 from workerset._native import explain as explain_cards
 from workerset.cli import _exact
 from workerset.cli._look import CARDS, card_of_record, look
-from workerset.cli._output import PROFILES, columns, console, fail, output_option, value_text, write_json
+from workerset.cli._output import (
+    PROFILES,
+    columns,
+    fail,
+    make_config,
+    output_option,
+    value_text,
+    write_json,
+    write_lines,
+)
 from workerset.errors import CardError
 
 _ALL = "all"
@@ -72,7 +81,7 @@ def diff(left: str, right: str, url: str | None, profile: str, as_json: bool) ->
     if url is None:
         a, b = (_admitted(name, profile) for name in (left, right))
     else:
-        seen = look(url, AdmissionConfig(checksum_profile=profile))
+        seen = look(url, make_config(profile))
         try:
             a, b = (seen.card(key.removeprefix(CARDS), profile) for key in (left, right))
         except CardError as error:
@@ -91,8 +100,7 @@ def diff(left: str, right: str, url: str | None, profile: str, as_json: bool) ->
     else:
         lines = columns([(a.mdcsum, left), (b.mdcsum, right)], 0)
         lines += columns([(item.field, value_text(item.left), value_text(item.right)) for item in differences], 2)
-        for line in lines:
-            console().print(line)
+        write_lines(lines)
     if a.mdcsum != b.mdcsum:
         sys.exit(1)
 

@@ -23,8 +23,6 @@ def demo(as_json: bool) -> None:
     Workers register as Dynamo workers do, in a temporary folder. Every claim is checked against the controller as it is
     told; exit status 1 if one does not hold.
     """
-    # The rejections that the story provokes are part of what it tells, not news for stderr.
-    logging.getLogger("workerset.admission").setLevel(logging.CRITICAL)
     told: list[dict[str, str]] = []
 
     def tell(title: str, text: str) -> None:
@@ -32,12 +30,18 @@ def demo(as_json: bool) -> None:
         if not as_json:
             console().print(Text.assemble((f"{title}\n", "bold"), text, "\n"))
 
+    # The rejections that the story provokes are part of what it tells, not news for stderr.
+    admission = logging.getLogger("workerset.admission")
+    level = admission.level
+    admission.setLevel(logging.CRITICAL)
     failure = ""
     try:
         with tempfile.TemporaryDirectory(prefix="workerset-demo-") as folder:
             asyncio.run(Story(Path(folder), tell).run())
     except StoryError as error:
         failure = str(error)
+    finally:
+        admission.setLevel(level)
     if as_json:
         write_json({"ok": not failure, "failure": failure or None, "steps": told})
     if failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,6 @@ from workerset.cli._look import look
 from workerset.cli._output import (
     columns,
     config_options,
-    console,
     count,
     discovery_option,
     fail,
@@ -20,6 +20,7 @@ from workerset.cli._output import (
     output_option,
     value_text,
     write_json,
+    write_lines,
 )
 from workerset.errors import CardError
 
@@ -57,15 +58,19 @@ def explain(
     if as_json:
         write_json(report)
         return
-    for line in _describe(report):
-        console().print(line)
+    write_lines(_describe(report))
 
 
-def _names(seen: Look, entry: WorkerSetEntry, profile: str) -> tuple[str, ...]:
-    try:
-        return (entry.model, *seen.card(entry.incumbent.members[0], profile).aliases)
-    except CardError:  # admitted, but written so that only the tree reading takes it
-        return (entry.model,)
+def _names(seen: Look, entry: WorkerSetEntry, profile: str) -> set[str]:
+    """Display name, aliases and adapters of everybody in the set, the rejected included."""
+    names = {entry.model}
+    cohorts: tuple[CohortEntry | RejectedEntry, ...] = (entry.incumbent, *entry.rejected)
+    for cohort in cohorts:
+        for key in (cohort.members[0], *seen.adapters(cohort.members)):
+            with suppress(CardError):  # admission reads a few cards that card text may not be
+                card = seen.card(key, profile)
+                names |= {card.display_name, *card.aliases}
+    return names
 
 
 def _worker_set(seen: Look, entry: WorkerSetEntry, profile: str) -> dict[str, Any]:

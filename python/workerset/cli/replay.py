@@ -12,7 +12,7 @@ from rich.text import Text
 
 from workerset._native import CancelBuild, StartBuild, Withdraw
 from workerset.cli._look import why_not_ready
-from workerset.cli._output import config_options, console, make_config, output_option, write_json
+from workerset.cli._output import config_options, make_config, output_option, write_json, write_lines
 from workerset.cli._script import BadLineError, Script, Step
 from workerset.cli.status import describe as describe_inventory
 from workerset.observability import describe as describe_notice
@@ -64,8 +64,7 @@ def replay(
     if as_json:
         write_json({"inventory": inventory.to_dict()})
     else:
-        console().print(Text(f"\nat {script.now:g}", "bold"))
-        _print_inventory(inventory, script)
+        write_lines([Text(""), Text(f"at {script.now:g}", "bold"), *_inventory_lines(inventory, script)])
 
 
 def _open(file: str) -> AbstractContextManager[TextIO]:
@@ -89,18 +88,14 @@ def _show(step: Step, inventory: Inventory | None, script: Script, as_json: bool
             line["inventory"] = inventory.to_dict()
         write_json(line)
         return
-    console().print(Text(f"{step.event}  at {step.at:g}  {step.what}", "bold"))
-    for command in step.commands:
-        console().print(Text(f"     {_command_text(command)}", "cyan"))
-    for notice in step.notices:
-        console().print(Text(f"     {type(notice).__name__}: {describe_notice(notice)}"))
-    if inventory is not None:
-        _print_inventory(inventory, script)
+    lines = [Text(f"{step.event}  at {step.at:g}  {step.what}", "bold")]
+    lines += [Text(f"     {_command_text(command)}", "cyan") for command in step.commands]
+    lines += [Text(f"     {type(notice).__name__}: {describe_notice(notice)}") for notice in step.notices]
+    write_lines(lines if inventory is None else lines + _inventory_lines(inventory, script))
 
 
-def _print_inventory(inventory: Inventory, script: Script) -> None:
-    for line in describe_inventory(inventory, lambda model: why_not_ready(script.controller, model)):
-        console().print(line)
+def _inventory_lines(inventory: Inventory, script: Script) -> list[Text]:
+    return describe_inventory(inventory, lambda model: why_not_ready(script.controller, model))
 
 
 def _command_text(command: StartBuild | CancelBuild | Withdraw) -> str:

@@ -12,13 +12,13 @@ from workerset.cli._look import look
 from workerset.cli._output import (
     columns,
     config_options,
-    console,
     count,
     discovery_option,
     make_config,
     output_option,
     short,
     write_json,
+    write_lines,
 )
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def status(url: str | None, profile: str, namespace: str | None, namespace_prefi
     if as_json:
         write_json(seen.inventory.to_dict())
         return
-    for line in describe(seen.inventory, seen.not_ready, seen):
-        console().print(line)
+    write_lines(describe(seen.inventory, seen.not_ready, seen))
 
 
 def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look | None = None) -> list[Text]:
@@ -97,25 +96,36 @@ def _worker_set(entry: WorkerSetEntry) -> list[Text]:
     idle = _without_traffic(entry)
     if idle:
         lines.append(Text("    no traffic reaches", "yellow"))
-        lines += columns(idle, 6)
+        named: list[tuple[str, str]] = []
+        for reason, keys in idle:
+            named += [(key, reason) for key in keys[:_SHOWN]]
+            if len(keys) > _SHOWN:
+                named.append((f"and {len(keys) - _SHOWN} more", reason))
+        lines += columns(named, 6)
     return lines
 
 
-def _without_traffic(entry: WorkerSetEntry) -> list[tuple[str, str]]:
-    rows = []
+def _without_traffic(entry: WorkerSetEntry) -> list[tuple[str, list[str]]]:
+    """Reasons, and who is concerned."""
+    reasons: dict[str, list[str]] = {}
+    inhibited, routable = frozenset(entry.inhibited), frozenset(entry.routable)
     for key in entry.incumbent.members:
         instance_id = int(key.rpartition("/")[2], 16)
         if entry.phase != "ready":
-            rows.append((key, f"admitted, but its WorkerSet serves nothing yet: {_waiting(entry)}"))
-        elif instance_id in entry.inhibited:
-            rows.append((key, "admitted, but reported down and taken out for a while"))
-        elif instance_id not in entry.routable:
-            rows.append((key, "admitted, but it has no endpoint record: its card is there, its endpoint is not"))
+            reason = f"admitted, but its WorkerSet serves nothing yet: {_waiting(entry)}"
+        elif instance_id in inhibited:
+            reason = "admitted, but reported down and taken out for a while"
+        elif instance_id not in routable:
+            reason = "admitted, but it has no endpoint record: its card is there, its endpoint is not"
+        else:
+            continue
+        reasons.setdefault(reason, []).append(key)
     for place, cohort in enumerate(entry.rejected, 1):
         line = "is next in line" if place == 1 else f"is number {place} in line"
-        reason = f"rejected: its card differs from the incumbent's in {', '.join(cohort.differs)}; its cohort {line}"
-        rows += [(key, reason) for key in cohort.members]
-    return rows
+        differs = ", ".join(cohort.differs)
+        reason = f"rejected: its card differs from the incumbent's in {differs}; its cohort {line}"
+        reasons[reason] = list(cohort.members)
+    return list(reasons.items())
 
 
 def _waiting(entry: WorkerSetEntry) -> str:
@@ -124,3 +134,6 @@ def _waiting(entry: WorkerSetEntry) -> str:
     if entry.retry is not None:
         return f"its build failed {count(entry.retry.attempt, 'time')}: {entry.retry.reason}"
     return f"it is {entry.phase}"
+
+
+_SHOWN = 20  # workers that are named for one reason

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# From linux/fcntl.h and linux/stat.h. `struct statx` has 256 bytes and these offsets on every architecture.
 _AT_EMPTY_PATH = 0x1000
 _STATX_BTIME = 0x800
-
-
-class _Timestamp(ctypes.Structure):
-    _fields_ = (("sec", ctypes.c_int64), ("nsec", ctypes.c_uint32), ("_pad", ctypes.c_int32))
-
-
-class _Statx(ctypes.Structure):
-    """`struct statx` of linux/stat.h: 256 bytes on every architecture; the parts that are not read are one field."""
-
-    _fields_ = (
-        ("mask", ctypes.c_uint32),
-        ("_blksize_to_attributes_mask", ctypes.c_uint8 * 60),
-        ("atime", _Timestamp),
-        ("btime", _Timestamp),
-        ("_ctime_to_spare", ctypes.c_uint8 * 160),
-    )
+_SIZE = 256
+_MASK = struct.Struct("=I")
+_BTIME, _BTIME_AT = struct.Struct("=qI"), 80
 
 
 def _from_statx() -> Callable[[int], int | None]:
@@ -35,16 +24,18 @@ def _from_statx() -> Callable[[int], int | None]:
         statx = ctypes.CDLL(None, use_errno=True).statx
     except (AttributeError, OSError):  # a C library from before 2018
         return _unknown
-    statx.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(_Statx))
+    statx.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p)
     statx.restype = ctypes.c_int
 
     def birth_ns(descriptor: int) -> int | None:
-        result = _Statx()
-        if statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, ctypes.byref(result)) != 0:
+        result = ctypes.create_string_buffer(_SIZE)
+        if statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, result) != 0:
             return None
-        if not result.mask & _STATX_BTIME:
+        (mask,) = _MASK.unpack_from(result)
+        if not mask & _STATX_BTIME:
             return None
-        return int(result.btime.sec) * 1_000_000_000 + int(result.btime.nsec)
+        seconds, nanoseconds = _BTIME.unpack_from(result, _BTIME_AT)
+        return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
     return birth_ns
 

@@ -13,7 +13,9 @@ from workerset.discovery._file_store import is_temporary
 from workerset.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
+
+    from watchfiles import Change
 
 _log = logging.getLogger("workerset.discovery")
 
@@ -29,9 +31,10 @@ class FolderWatcher:
     def __init__(self) -> None:
         self.failed = False
         self._changed = asyncio.Event()
-        self._pending: dict[tuple[str, str], None] = {}
+        self._pending: dict[tuple[str, str], bool] = {}  # whether it was removed in between
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
+        self._told = ""
 
     async def watch(self, folders: Mapping[str, str]) -> None:
         """Watch these folders, path to label, instead of those before. When this returns the watches are set.
@@ -40,20 +43,37 @@ class FolderWatcher:
             ConfigError: watchfiles is not installed.
 
         """
+        try:
+            from watchfiles import Change, awatch  # noqa: PLC0415  # an extra
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                "discovery", "watching a file store needs watchfiles: pip install 'workerset[file]'"
+            ) from error
         await self.stop()
         self.failed = False
         self._pending.clear()
-        if folders:
-            self._stop = asyncio.Event()
-            self._task = asyncio.create_task(self._run(folders, self._stop))
-            # watchfiles sets its watches before it first waits, which is in the task's first step.
-            await asyncio.sleep(0)
-            if self._task.done():
-                self._task.result()
+        if not folders:
+            return
+        self._stop = asyncio.Event()
+        changes = awatch(
+            *folders,
+            watch_filter=lambda _change, path: not is_temporary(path.rpartition(os.sep)[2]),
+            debounce=_GROUP_MS,
+            step=_STEP_MS,
+            recursive=False,
+            stop_event=self._stop,
+        )
+        self._task = asyncio.create_task(self._collect(changes, _as_told(folders), Change.deleted))
+        self._task.add_done_callback(self._ended)
+        # watchfiles sets its watches before it first waits, which is in the task's first step.
+        await asyncio.sleep(0)
 
-    def take(self) -> list[tuple[str, str]]:
-        """The changed files since the last call, as (label, file name), in the order of their first change."""
-        taken = list(self._pending)
+    def take(self) -> list[tuple[str, str, bool]]:
+        """The changed files since the last call: label, file name, whether it was removed at some time.
+
+        In the order of their first change.
+        """
+        taken = [(label, name, removed) for (label, name), removed in self._pending.items()]
         self._pending.clear()
         return taken
 
@@ -73,33 +93,28 @@ class FolderWatcher:
             task, self._task = self._task, None
             await asyncio.wait({task})
 
-    async def _run(self, folders: Mapping[str, str], stop: asyncio.Event) -> None:
-        try:
-            from watchfiles import awatch  # noqa: PLC0415  # an extra
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                "discovery", "watching a file store needs watchfiles: pip install 'workerset[file]'"
-            ) from error
-        labels = _as_told(folders)
-        watch = awatch(
-            *folders,
-            watch_filter=lambda _change, path: not is_temporary(path.rpartition(os.sep)[2]),
-            debounce=_GROUP_MS,
-            step=_STEP_MS,
-            recursive=False,
-            stop_event=stop,
-        )
-        try:
-            async for changes in watch:
-                for _change, path in changes:
-                    folder, name = os.path.split(path)
-                    if folder in labels:
-                        self._pending[labels[folder], name] = None
-                self._changed.set()
-        except (OSError, RuntimeError) as error:
-            self.failed = True
+    async def _collect(
+        self, changes: AsyncIterator[set[tuple[Change, str]]], labels: Mapping[str, str], deleted: Change
+    ) -> None:
+        async for group in changes:
+            for change, path in group:
+                folder, name = os.path.split(path)
+                if folder in labels:
+                    file = (labels[folder], name)
+                    self._pending[file] = self._pending.get(file, False) or change == deleted
             self._changed.set()
-            _log.warning("cannot watch %s (%s); it is listed again and again instead", ", ".join(folders), error)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Whatever watchfiles raises (it comes in groups): no watches left, a file name that is no text."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        while inner := getattr(error, "exceptions", None):
+            error = inner[0]
+        self.failed = True
+        self._changed.set()
+        if self._told != str(error):
+            self._told = str(error)
+            _log.warning("cannot watch the store (%s); it is listed again and again instead", error)
 
 
 def _as_told(folders: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,6 @@ import asyncio
 import itertools
 import logging
 import math
-import os
 import random
 import time
 from pathlib import Path
@@ -20,13 +19,14 @@ from typing import TYPE_CHECKING
 from workerset.discovery._file_store import FileStore
 from workerset.discovery._file_view import FileView
 from workerset.discovery._file_watch import FolderWatcher
-from workerset.discovery.base import Event, SourceState
+from workerset.discovery.base import SourceState
 from workerset.errors import DiscoveryError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from workerset._native import Reset
+    from workerset._native import Event, Reset
 
 _log = logging.getLogger("workerset.discovery")
 
@@ -41,7 +41,7 @@ class FileDiscovery:
     it.
 
     Names that do not decode are handed on under their raw name, for the controller to refuse with a reason. A file that
-    cannot be read keeps what it last held; one that never could be read is logged and has no effect until it can.
+    cannot be read keeps what it last held; one that never could be read is logged, and stands as refused until it can.
 
     Needs the extra `file` (watchfiles) for `batches`, nothing for `snapshot`. Listing 20,000 workers takes a second or
     so of a thread, never of the event loop.

@@ -6,7 +6,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet, PyString};
-use workerset_core::card::RouterMode;
+use workerset_core::card::{RouterMode, is_tokenizer_backend};
 use workerset_core::{NamespaceFilter, Profile, RouterPolicyFiles};
 
 use crate::convert::{Field, Seconds, abridged};
@@ -23,10 +23,6 @@ record! {
         max_concurrent_builds: i64 = 8,
         /// Which namespaces are looked at.
         namespaces: Filter => Filter(NamespaceFilter::All),
-        /// How long an incumbent may be unreachable before it counts as absent.
-        unreachable_grace: Option<Seconds> = None,
-        /// How long `report_down` takes a worker out.
-        inhibit_seconds: Seconds => Seconds(5.0),
         /// How long a model whose last worker left stays known.
         linger_seconds: Seconds => Seconds(60.0),
         /// Overwrites the tokenizer backend of every card.
@@ -39,8 +35,8 @@ record! {
         default_router_mode: Mode => Mode(RouterMode::RoundRobin),
     }
     by_name *;
-    signature "(*, checksum_profile='1.6', max_concurrent_builds=8, namespaces=..., unreachable_grace=None, \
-        inhibit_seconds=5.0, linger_seconds=60.0, tokenizer_backend=None, tokenizer_fallback=None, \
+    signature "(*, checksum_profile='1.6', max_concurrent_builds=8, namespaces=..., linger_seconds=60.0, \
+        tokenizer_backend=None, tokenizer_fallback=None, \
         router_policy_files='refuse', default_router_mode='round_robin')";
     check AdmissionConfig::check;
 }
@@ -63,14 +59,14 @@ impl AdmissionConfig {
 
     fn check(&self) -> PyResult<()> {
         self.builds()?;
-        if self.unreachable_grace.is_some() {
-            return Err(error::config("unreachable_grace", "this release offers None only".into()));
+        let seconds = self.linger_seconds.0;
+        if !(0.0..=MAX_SECONDS).contains(&seconds) {
+            return Err(error::config("linger_seconds", format!("{seconds} is not from 0 to {MAX_SECONDS} seconds")));
         }
-        for (field, seconds) in [("inhibit_seconds", self.inhibit_seconds.0), ("linger_seconds", self.linger_seconds.0)]
-        {
-            if !(0.0..=MAX_SECONDS).contains(&seconds) {
-                return Err(error::config(field, format!("{seconds} is not from 0 to {MAX_SECONDS} seconds")));
-            }
+        let profile = self.checksum_profile.0;
+        if let Some(backend) = self.tokenizer_backend.as_deref().filter(|name| !is_tokenizer_backend(name, profile)) {
+            let reason = format!("{:?} is no tokenizer backend of {}", abridged(backend), profile.as_str());
+            return Err(error::config("tokenizer_backend", reason));
         }
         Ok(())
     }

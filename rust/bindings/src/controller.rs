@@ -175,7 +175,7 @@ impl AdmissionController {
         })
     }
 
-    /// Names that can be routed now, sorted.
+    /// Names of ready models, sorted.
     fn models<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.entry(py, || PyTuple::new(py, self.routes.models()))
     }

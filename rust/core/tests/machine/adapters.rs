@@ -38,6 +38,7 @@ fn l2_adapters_of_rejected_workers_project_nothing_and_come_along_at_succession(
     assert_eq!(carriers(&world, "lora"), [0; 0]);
     let routes = world.controller.routes();
     assert!(matches!(routes.route("lora", None, None, 0), Err(RouteError::NotReady { .. })), "known, not routable");
+    assert_eq!(routes.models(), ["m"]);
     world.apply(leave("m", 1));
     world.succeed(2);
     assert_eq!(carriers(&world, "lora"), [2]);

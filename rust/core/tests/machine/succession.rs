@@ -58,6 +58,19 @@ fn s4_a_late_result_of_an_earlier_lifetime_with_the_same_checksum_is_fenced() {
 }
 
 #[test]
+fn s4_a_late_result_for_the_selected_checksum_but_of_an_earlier_generation_is_fenced() {
+    let mut world = World::default();
+    world.apply([join("m", 1, A), join("m", 2, B)].concat());
+    world.apply(leave("m", 1));
+    world.apply(join("m", 3, A));
+    assert_eq!(world.apply(leave("m", 2))[3], "start g3 m:4096 for ns/c/m/3", "the first checksum is selected again");
+    for (verdict, lines) in [world.succeed(1), world.fail(2)] {
+        assert!(fenced(&verdict) && lines.is_empty(), "{verdict:?} {lines:?}");
+    }
+    assert_eq!(world.succeed(3).0, BuildVerdict::Committed { generation: 3 });
+}
+
+#[test]
 fn s4_a_cancelled_build_whose_success_arrives_afterwards_is_fenced_and_frees_its_place() {
     let mut world = World::new(AdmissionConfig { max_concurrent_builds: 1, ..AdmissionConfig::default() });
     world.apply(join("m", 1, A));
