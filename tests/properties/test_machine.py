@@ -149,6 +149,20 @@ class Machine(RuleBasedStateMachine):
         self.pair.apply([world.instance(place), world.base(place, content)], self.now)
 
     @rule(data=st.data())
+    def a_crowd_joins(self, data: st.DataObject) -> None:
+        events = []
+        for place, cards in self.theme.items():
+            if data.draw(st.booleans()):
+                events += [world.instance(place), world.base(place, data.draw(st.sampled_from(cards)))]
+        self.pair.apply(events, self.now)
+
+    @rule(data=st.data(), content=st.sampled_from(world.ADAPTERS))
+    def carry(self, data: st.DataObject, content: dict[str, Any]) -> None:
+        """Let some workers load one adapter."""
+        carriers = [place for place in self.theme if data.draw(st.booleans())]
+        self.pair.apply([world.adapter(place, content, "s") for place in carriers], self.now)
+
+    @rule(data=st.data())
     def leave(self, data: st.DataObject) -> None:
         place = self.place(data)
         self.pair.apply([Delete(place.card_path), Delete(place.instance_path)], self.now)
@@ -189,13 +203,17 @@ class Machine(RuleBasedStateMachine):
         if (token := self.token(data)) is not None:
             self.pair.failed(token, "broken", self.now)
 
-    @rule(times=st.integers(1, 7))
-    def fail_again_and_again(self, times: int) -> None:
-        """Let one build fail, and wait for its retry, so many times."""
+    @rule(times=st.integers(1, 7), fails=st.booleans())
+    def try_again_and_again(self, times: int, *, fails: bool) -> None:
+        """Let one build fail, or be blocked, and wait for its retry, so many times."""
         for _ in range(times):
             if not self.pair.model.running:
                 return
-            self.pair.failed(self.pair.model.running[-1], "broken", self.now)
+            token = self.pair.model.running[-1]
+            if fails:
+                self.pair.failed(token, "broken", self.now)
+            else:
+                self.pair.succeeded(token, self.now)
             self.advance_to_the_deadline()
 
     @rule(data=st.data())
