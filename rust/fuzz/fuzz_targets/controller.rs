@@ -22,9 +22,15 @@ enum Operation {
     Apply(Vec<Observed>),
     SucceedAll,
     /// The n-th build that has been started, of the newest sixteen; perhaps reported before.
-    Report { build: u8, outcome: Outcome },
+    Report {
+        build: u8,
+        outcome: Outcome,
+    },
     /// The n-th build, with a token that is altered in one part.
-    ReportAltered { build: u8, part: u8 },
+    ReportAltered {
+        build: u8,
+        part: u8,
+    },
     /// Quarters of a second.
     Advance(u8),
     /// To the next deadline.

@@ -42,7 +42,8 @@ pub struct World {
 impl World {
     /// A controller that has observed nothing and runs so many builds at once.
     pub fn new(limit: usize) -> Self {
-        let config = AdmissionConfig { max_concurrent_builds: limit, linger_seconds: 2.0, ..AdmissionConfig::default() };
+        let config =
+            AdmissionConfig { max_concurrent_builds: limit, linger_seconds: 2.0, ..AdmissionConfig::default() };
         Self {
             controller: Controller::new(config),
             now: 0.0,

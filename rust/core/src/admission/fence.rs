@@ -100,3 +100,34 @@ pub(super) fn fence(selected: Option<&BuildToken>, token: &BuildToken) -> Result
         Some(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::identity::{EndpointId, WorkerSetKey, WorkerType};
+
+    fn token(generation: u64, checksum: u8) -> BuildToken {
+        let endpoint = EndpointId { namespace: "n".into(), component: "c".into(), endpoint: "e".into() };
+        let (model, model_types) = ("m".into(), "chat".into());
+        let worker_set = WorkerSetKey { model, endpoint, model_types, worker_type: WorkerType::Aggregated };
+        let mdc_checksum = MdcChecksum([checksum; 32]);
+        BuildToken { worker_set: Arc::new(worker_set), mdc_checksum, generation, controller_id: 0 }
+    }
+
+    /// `Fence::report` lets no altered token through, so the comparison of checksums is seen here only.
+    #[test]
+    fn a_result_counts_only_with_the_selected_generation_and_checksum() {
+        let selected = token(3, 7);
+        assert_eq!(fence(Some(&selected), &token(3, 7)), Ok(()));
+        for (selected, reported, reason) in [
+            (None, token(3, 7), "its cohort is gone"),
+            (Some(&selected), token(2, 7), "3 is the selected build"),
+            (Some(&selected), token(3, 8), "is not the selected one"),
+        ] {
+            let verdict = fence(selected, &reported);
+            assert!(verdict.as_ref().is_err_and(|given| given.contains(reason)), "{verdict:?}");
+        }
+    }
+}

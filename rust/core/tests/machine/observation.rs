@@ -133,6 +133,24 @@ fn d2_a_cohort_that_departures_empty_has_emptied_even_if_arrivals_carry_its_chec
 }
 
 #[test]
+fn d2_another_incarnation_in_a_snapshot_leaves_before_and_arrives_among_the_new_keys() {
+    let mut world = World::default();
+    world.apply([Event::Apply(base("m", 1, A).incarnation("old"))]);
+    let listing = vec![base("m", 1, A).incarnation("new").created(9), base("m", 2, B).created(1)];
+    assert_eq!(
+        world.apply([snapshot(1, listing)]),
+        [
+            "cancel g1",
+            "members m: +[2] -[1]",
+            "succession m: 4096 None to 1",
+            "rejected m: 1 of ns/c/m/1, context_length",
+            "start g2 m:8192 for ns/c/m/2"
+        ],
+        "the older registration comes first, although its key is new"
+    );
+}
+
+#[test]
 fn d3_losing_the_source_removes_nothing_and_is_visible() {
     let mut world = World::default();
     assert_eq!(world.inventory().source.state, "lost", "before the first snapshot");

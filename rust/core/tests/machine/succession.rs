@@ -1,6 +1,6 @@
 //! Chapter S: builds, fences, retries, and who comes next.
 
-use super::support::{Tweak, World, adapter, base, card, endpoint, entry, join, leave, record, snapshot};
+use super::support::{Tweak, World, adapter, base, card, delete, endpoint, entry, join, leave, record, snapshot};
 use serde_json::json;
 use workerset_core::inventory::Phase;
 use workerset_core::routing::PickError;
@@ -283,6 +283,31 @@ fn s9_an_alias_collision_blocks_the_later_commit_until_the_owner_withdraws() {
     let routes = world.controller.routes();
     assert_eq!(routes.models(), ["b", "x"]);
     assert_eq!(routes.route("x", None, None, 0).unwrap().model, "b");
+}
+
+#[test]
+fn s9_only_the_owners_last_withdrawal_of_the_name_releases_who_waits_for_it() {
+    let mut world = World::default();
+    let in_component = |component: &str| {
+        let mut card = card("a", A);
+        card["aliases"] = json!(["x"]);
+        let mut value = record("ns", 1, &card);
+        value["component"] = component.into();
+        Event::Apply(entry(&format!("v1/mdc/ns/{component}/a/1"), &value))
+    };
+    world.apply([in_component("c"), in_component("d")]);
+    world.apply(aliased("other", 1, &["y"]));
+    world.apply(aliased("b", 1, &["x"]));
+    for generation in 1..=4 {
+        world.succeed(generation);
+    }
+    let phase = |world: &mut World| world.inventory().worker_sets.iter().find(|set| set.model == "b").unwrap().phase;
+    world.apply(leave("other", 1));
+    assert_eq!(phase(&mut world), Phase::Blocked, "another model's withdrawal releases nothing");
+    assert_eq!(world.apply([delete("v1/mdc/ns/c/a/1", 0)]), ["withdraw g1", "members a: +[] -[1]"]);
+    assert_eq!(phase(&mut world), Phase::Blocked, "the owner still holds the name through its other set");
+    let lines = world.apply([delete("v1/mdc/ns/d/a/1", 0)]);
+    assert_eq!(lines[2], "start g5 b:4096 for ns/c/b/1", "{lines:?}");
 }
 
 #[test]
