@@ -121,7 +121,7 @@ class Machine(RuleBasedStateMachine):
                 continue
             value = None if fate == "unchanged" else seen.value
             incarnation = data.draw(TOKENS)
-            listed.append(Apply(path, value, revision=min(seen.revision, as_of), incarnation=incarnation))
+            listed.append(Apply(path, value, revision=min(seen.revision, as_of + 2), incarnation=incarnation))
         listed += data.draw(st.lists(entries(theme=self.theme), max_size=2))
         if data.draw(st.integers(0, 9)) == 0:
             listed.append(Apply(self.place(data).card_path, None))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .records import CARDS, INSTANCES, Base, Content, Refused, read, shown
+from .records import CARDS, INSTANCES, Adapter, Base, Content, Refused, read, shown
 
 TOMBSTONE_SECONDS = 600.0
 
@@ -211,8 +211,10 @@ class Watching:
 
 
 def _is_other_incarnation(seen: Seen, entry: Entry) -> bool:
-    """Clause I8, and for adapters and endpoints alike: another incarnation of an adapter is a new registration.
+    """Clause I8, for endpoints too. A valid adapter record replaces its predecessor whatever its token (L3).
 
-    An entry without a value says that nothing has changed, so its token says nothing: both are the product's choice.
+    An entry without a value says that nothing has changed, so its token says nothing: a decision of the product.
     """
-    return None not in {seen.token, entry.incarnation, entry.value} and seen.token != entry.incarnation
+    if entry.value is None or None in {seen.token, entry.incarnation} or seen.token == entry.incarnation:
+        return False
+    return not isinstance(seen.content, Adapter) or isinstance(read(entry.path, entry.value), Refused)
