@@ -101,4 +101,12 @@ mod tests {
         assert!(past.listed("", 9));
         assert!(past.tombstones.is_empty());
     }
+
+    #[test]
+    fn a_key_that_returns_leaves_no_tombstone() {
+        let mut past = Past::default();
+        past.deleted("a", 7, 0.0);
+        past.returned("a");
+        assert_eq!(past.absent_since("a"), 0);
+    }
 }

@@ -426,3 +426,37 @@ fn split_stored(path: &str) -> (&str, Option<&str>) {
         None => (&path[start..], None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::AdmissionConfig;
+    use crate::event::{Apply, Event};
+
+    /// What stays behind cannot be seen from outside; it would only grow.
+    #[test]
+    fn nothing_is_held_for_workers_that_left() {
+        let card = r#"{"display_name":"m","slug":"m","kv_cache_block_size":16,"migration_limit":0,"model_type":"Chat",
+                       "model_input":"Text"}"#;
+        let rest = r#""namespace":"n","component":"c","endpoint":"e","instance_id":1"#;
+        let records = [
+            ("v1/mdc/n/c/e/1", format!(r#"{{"type":"Model",{rest},"card_json":{card}}}"#)),
+            ("v1/instances/n/c/e/1", format!(r#"{{"type":"Endpoint",{rest},"transport":{{"tcp":"t"}}}}"#)),
+            ("v1/mdc/n/c/e/01", "{}".to_owned()),
+        ];
+        let mut controller = Controller::new(AdmissionConfig::default());
+        let decoder = controller.decoder();
+        controller.apply(
+            records.clone().map(|(path, value)| {
+                let value = Some(Arc::from(value.into_bytes()));
+                decoder.decode(Event::Apply(Apply { path: path.into(), value, ..Apply::default() }))
+            }),
+            0.0,
+        );
+        assert_eq!((controller.workers.len(), controller.groups.len(), controller.keys.len()), (1, 1, 3));
+        let departures = records.map(|(path, _)| decoder.decode(Event::Delete { path: path.into(), revision: 0 }));
+        controller.apply(departures, 0.0);
+        assert!(controller.workers.is_empty() && controller.groups.is_empty() && controller.group_ids.is_empty());
+        assert!(controller.keys.is_empty() && controller.refused.is_empty());
+    }
+}

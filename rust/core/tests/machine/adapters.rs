@@ -141,6 +141,40 @@ fn s9_base_models_that_share_an_adapter_name_are_served_by_registration_order() 
     world.succeed(2);
     world.apply([Event::Apply(adapter("b", 1, "lora")), Event::Apply(adapter("a", 1, "lora"))]);
     assert_eq!(world.controller.routes().route("lora", None, None, 0).unwrap().model, "b");
+    let sets = world.inventory().worker_sets;
+    assert_eq!(sets[0].unprojected[0].reason, "the name \"lora\" stands for an adapter of model \"b\"");
+    assert_eq!((sets[1].adapters.len(), sets[1].unprojected.len()), (1, 0));
     world.apply([delete("v1/mdc/ns/c/b/1/lora", 0)]);
     assert_eq!(world.controller.routes().route("lora", None, None, 0).unwrap().model, "a");
+}
+
+#[test]
+fn r7_the_removal_of_a_refused_key_touches_no_record_that_its_path_resembles() {
+    let mut world = World::default();
+    world.apply(join("m", 1, A));
+    world.succeed(1);
+    world.apply([Event::Apply(adapter("m", 1, "lora"))]);
+    let path = "v1/instances/ns/c/m/1/lora";
+    assert_eq!(world.apply([Event::Apply(entry(path, &json!({})))]).len(), 1, "refused: no adapter lives there");
+    assert_eq!(world.apply([delete(path, 0)]), [""; 0]);
+    assert_eq!(carriers(&world, "lora"), [1]);
+}
+
+#[test]
+fn s9_l2_an_adapters_name_goes_with_the_set_that_carried_it() {
+    let mut world = World::default();
+    world.apply([join("a", 1, A), join("b", 2, A)].concat());
+    world.succeed(1);
+    world.succeed(2);
+    world.apply([Event::Apply(adapter("a", 1, "lora")), Event::Apply(adapter("b", 2, "lora"))]);
+    assert_eq!(carriers(&world, "lora"), [1]);
+    world.apply(leave("a", 1));
+    assert_eq!(carriers(&world, "lora"), [2], "it stands for the other model's adapter now");
+    world.apply(leave("b", 2));
+    let routes = world.controller.routes();
+    assert_eq!(routes.models(), [""; 0]);
+    assert!(matches!(routes.route("lora", None, None, 0), Err(RouteError::NotReady { model, .. }) if model == "lora"));
+    world.apply(join("b", 2, A));
+    world.succeed(3);
+    assert_eq!((routes.models(), carriers(&world, "lora")), (vec!["b".to_owned(), "lora".to_owned()], vec![2]));
 }

@@ -83,6 +83,18 @@ fn r6_arrivals_of_one_snapshot_are_observed_by_creation_then_key_unknown_last() 
 }
 
 #[test]
+fn r6_the_oldest_registration_of_many_reserves_and_the_others_queue_up_by_age() {
+    let mut world = World::default();
+    let listing =
+        (1..=20).map(|id| base("m", id, 1000 + u32::try_from(id).unwrap()).created(-i64::try_from(id).unwrap()));
+    world.apply([snapshot(5, listing.collect())]);
+    let set = world.inventory().worker_sets.remove(0);
+    let order = [set.incumbent].into_iter().chain(set.rejected.into_iter().map(|rejected| rejected.cohort));
+    let oldest_first: Vec<String> = (1..=20).rev().map(|id| format!("ns/c/m/{id:x}")).collect();
+    assert_eq!(order.flat_map(|cohort| cohort.members).collect::<Vec<String>>(), oldest_first);
+}
+
+#[test]
 fn r7_a_record_that_is_not_usable_reserves_nothing_and_keeps_the_last_valid_state() {
     let mut world = World::default();
     world.apply(join("m", 1, A));
