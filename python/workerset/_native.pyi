@@ -230,7 +230,10 @@ class AdmissionController:
         """
 
     def models(self) -> tuple[str, ...]:
-        """Names that can be routed now: display names of ready models, their aliases and projected adapters; sorted."""
+        """Names of ready models: display names, their aliases and projected adapters; sorted.
+
+        An adapter whose carriers are gone for the moment, or missing on a required hop, is listed and not ready.
+        """
 
     def source_changed(self, state: str, *, now: float) -> None:
         """The connection to discovery is ``live``, ``lost`` or ``ended`` now; nothing is removed (clause D3)."""

@@ -36,63 +36,23 @@ def log_notice(notice: Notice) -> None:
     `instance`, `members` (a count), `differs` (a tuple of field names), `generation`.
 
     ERROR: `CohortRejected`, `InPlaceChangeRefused`, `RecordRefused`. WARNING: `BuildRetry`, `BuildBlocked`,
-        `Succession`,
-    `ModelNotReady`, an absent hop. INFO: the rest.
+    `Succession`, `ModelNotReady`, an absent hop. INFO: the rest.
     """
     level = _level(notice)
     if logger.isEnabledFor(level):
         logger.log(level, "%s", describe(notice), extra=_fields(notice))
 
 
-def describe(notice: Notice) -> str:  # noqa: C901, PLR0911  # one case a notice
-    """The notice as one sentence, complete by itself."""
-    match notice:
-        case CohortRejected():
-            differs = ", ".join(notice.differs) or "nothing that is known"
-            return (
-                f"rejected {_count(notice.members, 'worker')} of model {notice.model!r}: their cards differ from the "
-                f"incumbent's in {differs}; worker_set={notice.worker_set} "
-                f"incumbent_checksum={notice.incumbent_checksum} "
-                f"rejected_checksum={notice.rejected_checksum} instance={notice.instance}"
-            )
-        case RecordRefused():
-            return f"refused the record {notice.key}: {notice.reason}"
-        case InPlaceChangeRefused():
-            return (
-                f"refused a change in place of {notice.key}: {notice.reason}; the first registration stays; "
-                f"worker_set={notice.worker_set} stored_checksum={notice.stored_checksum} "
-                f"refused_checksum={notice.refused_checksum}"
-            )
-        case BuildCommitted():
-            return f"{_build(notice)} is committed; worker_set={notice.token.worker_set}"
-        case BuildRetry():
-            return (
-                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {notice.reason}; tried again at "
-                f"{notice.deadline:.3f}; worker_set={notice.token.worker_set}"
-            )
-        case BuildBlocked():
-            return (
-                f"{_build(notice)} is blocked: the name {notice.name!r} is held by model {notice.owner!r}; "
-                f"tried again at {notice.deadline:.3f} (attempt {notice.attempt}); worker_set={notice.token.worker_set}"
-            )
-        case MembersChanged():
-            changes = [_ids(word, ids) for word, ids in (("joined", notice.joined), ("left", notice.left)) if ids]
-            holder = "nobody is left" if notice.mdc_checksum is None else f"mdc_checksum={notice.mdc_checksum}"
-            return f"workers of model {notice.model!r}: {', '.join(changes)}; {holder} worker_set={notice.worker_set}"
-        case Succession():
-            retired = "none" if notice.retired_generation is None else str(notice.retired_generation)
-            return (
-                f"succession in model {notice.model!r}: {_count(notice.members, 'worker')} took over; "
-                f"worker_set={notice.worker_set} retired_checksum={notice.retired_checksum} "
-                f"retired_generation={retired} incumbent_checksum={notice.incumbent_checksum}"
-            )
-        case HopChanged():
-            state = "is active" if notice.active else f"is absent: {notice.reason}"
-            return f"the {notice.hop} hop of model {notice.model!r} in namespace {notice.namespace!r} {state}"
-        case ModelReady():
-            return f"model {notice.model!r} is ready"
-        case ModelNotReady():
-            return f"model {notice.model!r} is not ready"
+def describe(notice: Notice) -> str:
+    """The notice as one line, complete by itself.
+
+    Whatever of it was written by others (keys, names, reasons) cannot begin another line: what is not printable is
+    escaped.
+    """
+    text = _sentence(notice)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +109,56 @@ class Subscription:
         """End the iteration after what is waiting."""
         self._ended = True
         self._wake.set()
+
+
+def _sentence(notice: Notice) -> str:  # noqa: C901, PLR0911  # one case a notice
+    match notice:
+        case CohortRejected():
+            differs = ", ".join(notice.differs) or "nothing that is known"
+            return (
+                f"rejected {_count(notice.members, 'worker')} of model {notice.model!r}: their cards differ from the "
+                f"incumbent's in {differs}; worker_set={notice.worker_set} "
+                f"incumbent_checksum={notice.incumbent_checksum} "
+                f"rejected_checksum={notice.rejected_checksum} instance={notice.instance}"
+            )
+        case RecordRefused():
+            return f"refused the record {notice.key}: {notice.reason}"
+        case InPlaceChangeRefused():
+            return (
+                f"refused a change in place of {notice.key}: {notice.reason}; the first registration stays; "
+                f"worker_set={notice.worker_set} stored_checksum={notice.stored_checksum} "
+                f"refused_checksum={notice.refused_checksum}"
+            )
+        case BuildCommitted():
+            return f"{_build(notice)} is committed; worker_set={notice.token.worker_set}"
+        case BuildRetry():
+            return (
+                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {notice.reason}; tried again at "
+                f"{notice.deadline:.3f}; worker_set={notice.token.worker_set}"
+            )
+        case BuildBlocked():
+            return (
+                f"{_build(notice)} is blocked: the name {notice.name!r} is held by model {notice.owner!r}; "
+                f"tried again at {notice.deadline:.3f} (attempt {notice.attempt}); worker_set={notice.token.worker_set}"
+            )
+        case MembersChanged():
+            changes = [_ids(word, ids) for word, ids in (("joined", notice.joined), ("left", notice.left)) if ids]
+            holder = "nobody is left" if notice.mdc_checksum is None else f"mdc_checksum={notice.mdc_checksum}"
+            return f"workers of model {notice.model!r}: {', '.join(changes)}; {holder} worker_set={notice.worker_set}"
+        case Succession():
+            retired = "none" if notice.retired_generation is None else str(notice.retired_generation)
+            return (
+                f"succession in model {notice.model!r}: {_count(notice.members, 'worker')} took over; "
+                f"worker_set={notice.worker_set} retired_checksum={notice.retired_checksum} "
+                f"retired_generation={retired} incumbent_checksum={notice.incumbent_checksum}"
+            )
+        case HopChanged():
+            state = "is active" if notice.active else f"is absent: {notice.reason}"
+            return f"the {notice.hop} hop of model {notice.model!r} in namespace {notice.namespace!r} {state}"
+        case ModelReady():
+            return f"model {notice.model!r} is ready"
+        case ModelNotReady():
+            return f"model {notice.model!r} is not ready"
 
 
 def _level(notice: Notice) -> int:

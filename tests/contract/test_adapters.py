@@ -7,7 +7,7 @@ import json
 import pytest
 
 import workerset
-from workerset import Apply, Delete, NotReady, StartBuild
+from workerset import Apply, Delete, NotReady, Reset, StartBuild
 
 from .world import A, B, World, adapter, base, card, instance, join, kinds, leave, of
 
@@ -51,6 +51,18 @@ def test_l3_a_change_of_the_projection_alone_rebuilds_nothing() -> None:
     worker = world.controller.route("lora").decode.worker(1)
     assert worker is not None
     assert worker.card.runtime_config["max_gpu_lora_count"] == 9
+
+
+@pytest.mark.parametrize("in_a_snapshot", [False, True])
+def test_i8_another_incarnation_of_an_adapter_keeps_its_place(in_a_snapshot: bool) -> None:
+    world = World()
+    first, second = base(1, card("a")), base(2, card("b"))
+    world.serving(instance(1), instance(2), first, second, adapter(1, incarnation="x"), adapter(2))
+    assert world.controller.route("lora").model == "a"
+    again = adapter(1, incarnation="y")
+    listing = [instance(1), instance(2), first, second, again, adapter(2)]
+    assert world.apply(Reset(listing, as_of=1) if in_a_snapshot else again) == []
+    assert world.controller.route("lora").model == "a"
 
 
 @pytest.mark.parametrize("suffix", ["", "/x"])

@@ -102,6 +102,12 @@ def test_d3_losing_the_source_removes_nothing_and_is_visible(state: Literal["los
     }
 
 
+def test_the_source_shows_the_newest_revision_that_was_seen_anywhere() -> None:
+    world = World()
+    world.apply(Reset([base(1, revision=7)], as_of=4))
+    assert world.controller.inventory(now=0.0).to_dict()["source"]["revision"] == 7
+
+
 def test_d4_a_snapshot_after_a_gap_is_applied_in_one_step() -> None:
     world = World()
     world.serving(join(1), join(2), join(3, B))

@@ -76,6 +76,18 @@ def test_s3_a_token_of_another_controller_is_fenced() -> None:
     assert ours.succeed(1) == Committed(1)
 
 
+def test_s3_controllers_without_a_configuration_are_told_apart_too() -> None:
+    ours, theirs = workerset.AdmissionController(), workerset.AdmissionController()
+    ours.apply(join(1), now=0.0)
+    theirs.apply(join(1), now=0.0)
+    ours.poll()
+    ours_start, theirs_start = ours.poll(), of([theirs.poll(), theirs.poll()], StartBuild)[0]
+    assert isinstance(ours_start, StartBuild)
+    assert ours_start.spec.token != theirs_start.spec.token
+    assert isinstance(ours.build_succeeded(theirs_start.spec.token, now=0.0), Fenced)
+    assert ours.build_succeeded(ours_start.spec.token, now=0.0) == Committed(1)
+
+
 def test_s4_a_result_counts_only_with_the_selected_checksum_and_generation() -> None:
     world = World()
     world.apply(join(1))

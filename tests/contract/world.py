@@ -138,7 +138,7 @@ def instance(worker: int, *, namespace: str = "ns", component: str = "c", endpoi
     return Apply(f"v1/instances/{namespace}/{component}/{endpoint}/{worker:x}", json.dumps(value), **where)
 
 
-def adapter(worker: int, name: str = "lora", **fields: Any) -> Apply:
+def adapter(worker: int, name: str = "lora", *, incarnation: str | None = None, **fields: Any) -> Apply:
     """Return the record of an adapter that a worker carries."""
     value = {
         "type": "Model",
@@ -149,7 +149,7 @@ def adapter(worker: int, name: str = "lora", **fields: Any) -> Apply:
         "card_json": card(name, **{"lora": {"name": name}, **fields}),
         "model_suffix": name,
     }
-    return Apply(f"v1/mdc/ns/c/e/{worker:x}/{name}", json.dumps(value))
+    return Apply(f"v1/mdc/ns/c/e/{worker:x}/{name}", json.dumps(value), incarnation=incarnation)
 
 
 def join(worker: int, context: int = A, **fields: Any) -> list[Apply]:

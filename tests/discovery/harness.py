@@ -47,7 +47,7 @@ class MemoryBackend:
         self._source.delete(path)
 
     def lose(self) -> None:
-        self._source.lose()
+        self._source.drop_connection()
 
     def restore(self) -> None:
         self._source.restore()

@@ -24,10 +24,18 @@ def test_a_file_url_names_a_folder(url: str, root: str) -> None:
     assert source.root == Path(root)
 
 
-def test_memory_is_empty_and_apart() -> None:
-    one, other = discovery.open("memory:"), discovery.open("memory:")
+@pytest.mark.parametrize("url", ["memory:", "memory:lab"])
+async def test_a_memory_url_names_a_store_that_lives_while_it_is_open(url: str) -> None:
+    one, other, elsewhere = discovery.open(url), discovery.open(url), discovery.open("memory:elsewhere")
     assert isinstance(one, MemoryDiscovery)
-    assert one is not other
+    one.put("v1/mdc/a", b"1")
+    assert [entry.value for entry in (await other.snapshot()).entries] == [b"1"]
+    assert (await elsewhere.snapshot()).entries == ()
+    assert (await MemoryDiscovery().snapshot()).entries == ()
+    await one.aclose()
+    assert len((await other.snapshot()).entries) == 1
+    await other.aclose()
+    assert (await discovery.open(url).snapshot()).entries == ()
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,7 @@ def test_memory_is_empty_and_apart() -> None:
         ("file:///a?ttl=-1", "ttl is '-1'"),
         ("file:///a?ttl=nan", "ttl is 'nan'"),
         ("file:///a?reload=1", "unknown option 'reload'"),
-        ("memory:x", "takes nothing"),
+        ("memory://x", "takes a name behind the colon"),
     ],
 )
 def test_other_urls_are_refused_with_what_would_do(url: str, says: str) -> None:
@@ -66,7 +74,8 @@ def test_the_default_file_store_is_dynamos(tmpdir: dict[str, str], root: str) ->
 
 
 def test_the_environment_names_memory() -> None:
-    assert isinstance(discovery.from_environment({"DYN_DISCOVERY_BACKEND": "mem"}), MemoryDiscovery)
+    source = discovery.from_environment({"DYN_DISCOVERY_BACKEND": "mem"})
+    assert isinstance(source, MemoryDiscovery)
 
 
 def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,9 @@
 """Notices as log records (clause S6, API 7)."""
 
+import json
 import logging
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -134,3 +137,57 @@ def test_a_notice_is_one_record_whose_message_tells_all(
     message = record.getMessage()
     assert [part for part in parts if part not in message] == []
     assert "\n" not in message
+    values = [value for value in fields.values() if not isinstance(value, tuple)] + list(fields.get("differs", ()))
+    assert [value for value in values if str(value) not in message] == [], "the extra fields tell nothing more"
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        RecordRefused("a\nb\r\x1b[2J\u2028\u202e", "why\nnot"),
+        BuildRetry("m", TOKEN, 1, 12.5, "Traceback:\n  line"),
+    ],
+)
+def test_what_others_wrote_stays_on_its_line(notice: Notice, caplog: pytest.LogCaptureFixture) -> None:
+    log_notice(notice)
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
+    assert "\\n" in record.getMessage()
+
+
+def test_a_notice_that_nobody_wants_to_see_costs_no_record(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, "workerset.admission")
+    log_notice(ModelNotReady("m"))
+    assert caplog.records == []
+
+
+def test_an_import_leaves_the_process_as_it_was() -> None:
+    """No handler, no level, no global state (API 7)."""
+    script = """
+import asyncio, json, logging, signal, sys, threading, warnings
+def state():
+    root = logging.getLogger()
+    return {
+        "handlers": repr(root.handlers), "level": root.level, "raise": logging.raiseExceptions,
+        "off": root.manager.disable,
+        "class": repr(logging.getLoggerClass()), "factory": repr(logging.getLogRecordFactory()),
+        "last": repr(logging.lastResort), "names": [logging.getLevelName(n) for n in range(60)],
+        "filters": repr(warnings.filters), "show": repr(warnings.showwarning), "threads": threading.active_count(),
+        "signals": [repr(signal.getsignal(n)) for n in signal.valid_signals()],
+        "hooks": [repr(sys.excepthook), repr(threading.excepthook), repr(sys.unraisablehook)],
+    }
+import ctypes, dataclasses, heapq, random, urllib.parse, weakref  # what has effects of its own
+before = state()
+import workerset
+after = state()
+logs = [log for log in logging.root.manager.loggerDict.values() if isinstance(log, logging.Logger)]
+own = {log.name: [len(log.handlers), log.level, log.propagate, log.disabled, len(log.filters)]
+       for log in logs if "workerset" in log.name}
+print(json.dumps([before, after, own]))
+"""
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    before, after, own = json.loads(ran.stdout)
+    assert after == before
+    assert own["workerset.admission"] == [0, logging.NOTSET, True, False, 0]
+    assert set(map(tuple, own.values())) == {(0, logging.NOTSET, True, False, 0)}
+    assert ran.stderr == ""

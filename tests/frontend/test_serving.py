@@ -49,7 +49,7 @@ async def test_changes_reach_a_hop_that_is_held() -> None:
 
 async def test_it_gives_up_without_a_snapshot() -> None:
     source = MemoryDiscovery()
-    source.lose("the cable is out")
+    source.drop_connection("the cable is out")
     with pytest.raises(DiscoveryTimeout, match=r"no snapshot within 0\.05 s: the cable is out"):
         await Frontend(source, start_timeout=0.05).__aenter__()
     with pytest.raises(DiscoveryError, match="closed"):
@@ -85,7 +85,7 @@ async def test_a_lost_source_keeps_serving_and_shows() -> None:
     put(source, 1)
     async with Frontend(source) as frontend:
         hop = (await frontend.wait_for("m")).decode
-        source.lose()
+        source.drop_connection()
         await until(frontend, lambda: frontend.inventory().source.state == "lost")
         assert frontend.route("m").decode.pick() == 1
         source.restore()

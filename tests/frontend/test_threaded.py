@@ -63,7 +63,7 @@ def test_closing_ends_the_thread_and_what_waits(backend: FileBackend) -> None:
 
 def test_a_frontend_that_cannot_start_says_so_here() -> None:
     source = MemoryDiscovery()
-    source.lose()
+    source.drop_connection()
     with pytest.raises(DiscoveryTimeout):
         Frontend.run_in_thread(source, start_timeout=0.05)
     with pytest.raises(ConfigError):

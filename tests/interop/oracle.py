@@ -14,6 +14,10 @@ CHILD = Path(__file__).with_name("oracle_child.py")
 # Profile -> the last patch release of it.
 RELEASES = {"1.3": "1.3.1", "1.4": "1.4.2", "1.5": "1.5.1", "1.6": "1.6.1"}
 
+# The release whose frontend runs too. Of what `ai-dynamo` asks for it imports only these.
+FRONTEND = "1.6"
+FRONTEND_NEEDS = ("packaging==26.4", "msgspec==0.23.0", "pyyaml==6.0.4")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -24,19 +28,23 @@ class Answer:
 
 
 def interpreter(profile: str) -> Path:
-    """The Python of the environment that holds the profile's wheel; made on first use."""
+    """The Python of the environment that holds the profile's wheel; made on first use, and anew for other packages."""
     release = RELEASES[profile]
     folder = ROOT / ".venvs" / f"dynamo-{release}"
     python = folder / "bin" / "python"
     ready = folder / ".ready"
-    if not ready.exists():
+    packages, alone = [f"ai-dynamo-runtime=={release}"], []
+    if profile == FRONTEND:
+        packages += FRONTEND_NEEDS
+        alone = [f"ai-dynamo=={release}"]
+    contents = "\n".join([*packages, *alone])
+    if not ready.exists() or ready.read_text() != contents:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        packages = [f"ai-dynamo-runtime=={release}"]
-        subprocess.run(
-            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
-            check=True,
-        )
-        ready.touch()
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *packages], check=True)
+        if alone:
+            subprocess.run([*install, "--no-deps", *alone], check=True)
+        ready.write_text(contents)
     return python
 
 

@@ -41,21 +41,11 @@ def status(store: Path) -> dict[str, Any]:
     return entry
 
 
-def card_text(store: Path, instance_id: int) -> str:
-    """The card that the worker itself wrote."""
-    (file,) = (store / "v1" / "mdc").glob(f"*%2F{instance_id:x}")
-    return json.dumps(json.loads(file.read_text())["card_json"])
-
-
 def wheel_sum(card: str) -> str:
     with contextlib.closing(Oracle(PROFILE)) as oracle:
         answer = oracle.ask(card)
     assert answer.mdcsum is not None, answer.error
     return answer.mdcsum
-
-
-def member(instance_id: int) -> str:
-    return f"{NAMESPACE}/backend/generate/{instance_id:x}"
 
 
 def start(store: Path, context_length: int) -> contextlib.AbstractContextManager[Worker]:
@@ -68,8 +58,8 @@ def test_status_shows_the_wheels_own_checksum(tmp_path: Path) -> None:
         assert entry["model"] == MODEL
         assert (entry["namespace"], entry["component"], entry["endpoint"]) == (NAMESPACE, "backend", "generate")
         assert (entry["model_types"], entry["worker_type"], entry["phase"]) == ("chat", "aggregated", "ready")
-        assert entry["incumbent"]["members"] == [member(first.instance_id)]
-        assert entry["incumbent"]["mdc_checksum"] == wheel_sum(card_text(tmp_path, first.instance_id))
+        assert entry["incumbent"]["members"] == [first.instance]
+        assert entry["incumbent"]["mdc_checksum"] == wheel_sum(first.card)
         assert entry["routable"] == [first.instance_id]
 
 
@@ -77,10 +67,10 @@ def test_another_context_length_is_rejected_and_explained(tmp_path: Path) -> Non
     """Clauses R1, R3, R6 and I5."""
     with start(tmp_path, 4096) as first, start(tmp_path, 8192) as second:
         entry = status(tmp_path)
-        assert entry["incumbent"]["members"] == [member(first.instance_id)]
+        assert entry["incumbent"]["members"] == [first.instance]
         (rejected,) = entry["rejected"]
-        assert rejected["members"] == [member(second.instance_id)]
-        assert rejected["mdc_checksum"] == wheel_sum(card_text(tmp_path, second.instance_id))
+        assert rejected["members"] == [second.instance]
+        assert rejected["mdc_checksum"] == wheel_sum(second.card)
         assert rejected["differs"] == ["context_length"]
         assert entry["admitted"] == [first.instance_id]
         text = command(tmp_path, "explain", MODEL)
@@ -113,4 +103,4 @@ async def test_the_second_worker_succeeds_when_the_first_is_gone(tmp_path: Path,
             with pytest.raises(workerset.BindingRetired):
                 before.pick()
             (entry,) = frontend.inventory().to_dict()["worker_sets"]
-            assert entry["incumbent"]["members"] == [member(second.instance_id)]
+            assert entry["incumbent"]["members"] == [second.instance]

@@ -11,6 +11,8 @@ class Token(NamedTuple):
     group: str
     checksum: str
     generation: int
+    controller: str = ""
+    """Set for a token that neither controller handed out."""
 
 
 class Out(NamedTuple):

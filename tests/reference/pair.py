@@ -30,8 +30,8 @@ class Held(NamedTuple):
 class Pair:
     """Drives both; raises AssertionError where they differ."""
 
-    def __init__(self, config: Config | None = None, native: workerset.AdmissionConfig | None = None) -> None:
-        self.model = Model(config or Config())
+    def __init__(self, config: Config, native: workerset.AdmissionConfig) -> None:
+        self.model = Model(config)
         self.product = Product(native)
         self.held: dict[tuple[Token, str | None], Held] = {}
         self.tokens: list[Token] = []

@@ -20,7 +20,7 @@ def token_of(token: workerset.BuildToken) -> Token:
 class Product:
     """The native controller, and every token that it handed out."""
 
-    def __init__(self, config: workerset.AdmissionConfig | None = None) -> None:
+    def __init__(self, config: workerset.AdmissionConfig) -> None:
         self.controller = AdmissionController(config)
         self.tokens: dict[Token, workerset.BuildToken] = {}
 
@@ -36,7 +36,7 @@ class Product:
 
     def source_changed(self, state: str, now: float) -> list[Out]:
         """The connection changed."""
-        self.controller.source_changed(state, now=now)  # type: ignore[arg-type]
+        self.controller.source_changed(state, now=now)
         return self._drain()
 
     def succeeded(self, token: Token, now: float) -> list[Out]:
@@ -52,16 +52,15 @@ class Product:
         return self._report(self.controller.build_cancelled(self._native(token), now=now))
 
     def _native(self, token: Token) -> workerset.BuildToken:
-        """The token as it was handed out, or one that was made up from its parts."""
-        known = self.tokens.get(token)
-        if known is not None:
+        """The token as it was handed out. A made-up one names no controller, so no controller may take it (S3)."""
+        known = self.tokens[token._replace(controller="")]
+        if not token.controller:
             return known
-        like = next(native for native in self.tokens.values() if str(native.worker_set) == token.group)
         return workerset.BuildToken(
-            model=like.model,
-            worker_set=like.worker_set,
-            mdc_checksum=token.checksum,
-            generation=token.generation,
+            model=known.model,
+            worker_set=known.worker_set,
+            mdc_checksum=known.mdc_checksum,
+            generation=known.generation,
         )
 
     def _report(self, verdict: Any) -> list[Out]:

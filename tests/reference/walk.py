@@ -24,8 +24,8 @@ from .small_world import PLACES, Call, World, fingerprint
 
 NATIVE = workerset.AdmissionConfig(max_concurrent_builds=1, linger_seconds=0.0)
 ROOT = Reset([], as_of=5)
-SAMPLE = 10
-"""Of the edges that lead to known states, every tenth is taken by the product too."""
+SAMPLE = 20
+"""Of the edges that lead to known states, the product takes one in so many."""
 
 
 class Node(NamedTuple):
@@ -55,17 +55,16 @@ class Walk:
     def run(self) -> int:
         """Walk until so many states were compared, and return their number."""
         root = Call("apply", (ROOT,), 0.0)
-        nodes = deque([Node(None, root)])
-        while nodes and len(self.seen) < self.limit:
-            node = nodes.popleft()
-            nodes += self.expand(node.path(), node)
+        model = new_model()
+        root.to(model)
+        frontier = deque([(Node(None, root), model)])
+        while frontier and len(self.seen) < self.limit:
+            frontier += self.expand(*frontier.popleft())
         return len(self.seen)
 
-    def expand(self, path: list[Call], node: Node) -> Iterator[Node]:
+    def expand(self, node: Node, model: Model) -> Iterator[tuple[Node, Model]]:
         """Take every edge from one state."""
-        model = new_model()
-        for call in path:
-            call.to(model)
+        path = node.path()
         state = World(model, len(path))
         self.depth = len(path)
         for call in state.calls():
@@ -84,7 +83,7 @@ class Walk:
                 product.compare(after)
                 product.check_untouched(before, call, after.now)
                 product.probe(World(after, len(path) + 1))
-                yield Node(node, call)
+                yield Node(node, call), after
 
 
 PUBLISHED = (

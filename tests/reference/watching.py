@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .records import CARDS, INSTANCES, Base, Content, Refused, read, shown
+from .records import CARDS, INSTANCES, Adapter, Base, Content, Refused, read, shown
 
 TOMBSTONE_SECONDS = 600.0
 
@@ -75,6 +75,7 @@ class Watching:
     covered: dict[str, int] = field(default_factory=dict)
     """Newest snapshot of each prefix."""
     revision: int = 0
+    """Newest revision seen."""
     snapshot_at: float | None = None
 
     def fork(self) -> Watching:
@@ -183,8 +184,7 @@ class Watching:
             self._refuse(seen, value)
             return
         seen.content = content
-        # A value is needed to put another token in place of a known one.
-        if seen.token is None or entry.value is not None:
+        if entry.value is not None:
             seen.token = entry.incarnation or seen.token
         seen.refused = False
         seen.told.clear()
@@ -211,8 +211,10 @@ class Watching:
 
 
 def _is_other_incarnation(seen: Seen, entry: Entry) -> bool:
-    """Clause I8, and for adapters and endpoints alike: another incarnation of an adapter is a new registration.
+    """Clause I8, for endpoints too. A valid adapter record replaces its predecessor whatever its token (L3).
 
-    An entry without a value says that nothing has changed, so its token says nothing: both are the product's choice.
+    An entry without a value says that nothing has changed, so its token says nothing: a decision of the product.
     """
-    return None not in {seen.token, entry.incarnation, entry.value} and seen.token != entry.incarnation
+    if entry.value is None or None in {seen.token, entry.incarnation} or seen.token == entry.incarnation:
+        return False
+    return not isinstance(seen.content, Adapter) or isinstance(read(entry.path, entry.value), Refused)

@@ -82,15 +82,30 @@ ADAPTERS = [
     card(name, lora={"name": name}, migration_limit=limit) for name in ("lora", "lorb", "m", "x") for limit in (0, 1)
 ]
 
-PLACES = {
-    **{Place("ns", "c", "e", number): M for number in (1, 2, 16)},
-    **{Place("ns", "c", "e2", number): N for number in (1, 2)},
-    Place("ns", "c", "e3", 1): [*N, *M],
-    Place("ns-0123abcd", "c", "e", 1): M,
-    Place("ns-out", "c", "e", 1): M,
-    **{Place("ns", component, "e", number): P for component in ("d", "p") for number in (1, 2)},
-    Place("ns", "q", "e", 1): P,
+WORKERS = [Place("ns", "c", "e", number) for number in (1, 2, 3, 16)]
+OTHERS = [Place("ns", "c", "e2", 1), Place("ns", "c", "e2", 2), Place("ns", "c", "e3", 1)]
+NAMESPACES = [Place("ns", "c", "e", 1), Place("ns-0123abcd", "c", "e", 1), Place("ns-out", "c", "e", 1)]
+DECODERS = [Place("ns", "d", "e", 1), Place("ns", "d", "e", 2)]
+PREFILLERS = [Place("ns", "p", "e", 1), Place("ns", "p", "e", 2)]
+
+Theme = dict[Place, list[dict[str, Any]]]
+THEMES: dict[str, Theme] = {
+    "cohorts": {place: [M[0], M[0], M[3], M[1], M[1], M[2]] for place in WORKERS},
+    "sets": dict.fromkeys([*WORKERS, OTHERS[-1]], M),
+    "names": {WORKERS[0]: [M[5], M[0]], **dict.fromkeys(OTHERS, N)},
+    "roles": {
+        **dict.fromkeys(DECODERS, P[:4]),
+        **dict.fromkeys(PREFILLERS, P[4:7]),
+        Place("ns", "q", "e", 1): P,
+    },
+    "namespaces": dict.fromkeys(NAMESPACES, M),
+    "everything": {
+        **dict.fromkeys([*WORKERS, *NAMESPACES], M),
+        **{place: [*N, *M] for place in OTHERS},
+        **dict.fromkeys([*DECODERS, *PREFILLERS], P),
+    },
 }
+"""Places that have something to do with each other, and the cards that their workers publish."""
 
 NAMES = ("m", "n", "p", "x", "y", "lora", "lorb", "unheard")
 

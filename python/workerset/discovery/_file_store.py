@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BUCKETS = ("v1/mdc", "v1/instances")
+TEMPORARY = ".tmp_"  # how the name of a file begins that is being written
 
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _ALPHANUMERIC = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -48,7 +49,7 @@ def decode_name(name: str) -> str | None:
 
 def is_temporary(name: str) -> bool:
     """Whether the file is one that a writer has not finished yet."""
-    return name.startswith(".tmp_")
+    return name.startswith(TEMPORARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +61,32 @@ class StoredFile:
             path can equal, so the controller refuses the record and says so (clause R7).
         name: the file name.
         value: the content; None if the file is there and cannot be read.
-        modified: mtime, seconds since 1970.
+        alive: the owner's last sign of life, seconds since 1970: the mtime, but no later than when that mtime was first
+            seen.
         created: birth time, nanoseconds since 1970; None where unknown.
+        inode: with `created` it tells a file from another that took over its name.
 
     """
 
     path: str
     name: str
     value: bytes | None
-    modified: float
+    alive: float
     created: int | None
+    inode: int
 
 
 class FileStore:
     """Reads a store. Never writes.
 
+    A sign of life from the future comes from a clock that runs ahead, and would count until ours has caught up. It
+    counts as given when it is first seen, so the skew of a dead owner buys it one TTL at most.
+
     Args:
         root: the folder that holds `v1`.
-        ttl: seconds after its mtime at which a file counts as removed; 0: never. Dynamo itself applies it only in the
-            sweeps of its own processes, so with all of them dead the files stay; here it is applied on every read.
+        ttl: seconds after its last sign of life at which a file counts as removed; 0: never. Dynamo itself applies it
+            only in the sweeps of its own processes, so with all of them dead the files stay; here it is applied on
+            every read.
         clock: seconds since 1970, comparable with the mtimes.
 
     """
@@ -87,6 +95,8 @@ class FileStore:
         self.root = root
         self.ttl = ttl
         self._clock = clock
+        # Of files whose mtime was ahead of the clock when first seen: that mtime, and when it was.
+        self._ahead: dict[str, tuple[float, float]] = {}
 
     def folders(self) -> dict[str, tuple[int, int]]:
         """Device and inode of the bucket folders that exist.
@@ -122,6 +132,7 @@ class FileStore:
             except FileNotFoundError:
                 continue
             present = set(names)
+            self._forget_ahead(bucket, present)
             for name in names:
                 key = decode_name(name)
                 if key is not None and name != encode_name(key) and encode_name(key) in present:
@@ -136,13 +147,17 @@ class FileStore:
         try:
             descriptor = os.open(place, _OPEN)
         except FileNotFoundError:
+            self._ahead.pop(place, None)
             return None
         except OSError:
             return self._unreadable(bucket, name, place)
         # The status is that of the opened file: the name may be taken over by a newer one in between.
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or self.expired(status.st_mtime):
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            alive = self._sign_of_life(place, status.st_mtime)
+            if self.expired(alive):
                 return None
             born = birth_ns(descriptor)
             try:
@@ -151,24 +166,42 @@ class FileStore:
                 value = None
         finally:
             os.close(descriptor)
-        return StoredFile(record_path(bucket, name), name, value, status.st_mtime, born)
+        return StoredFile(record_path(bucket, name), name, value, alive, born, status.st_ino)
 
-    def expired(self, modified: float) -> bool:
-        """Whether a file of that mtime counts as removed."""
-        return self.ttl > 0 and self._clock() - modified > self.ttl
+    def expired(self, alive: float) -> bool:
+        """Whether a file with that last sign of life counts as removed."""
+        return self.ttl > 0 and self._clock() - alive > self.ttl
 
-    def remaining(self, modified: float) -> float:
-        """Seconds until a file of that mtime expires; infinite without a TTL."""
-        return modified + self.ttl - self._clock() if self.ttl > 0 else float("inf")
+    def remaining(self, alive: float) -> float:
+        """Seconds until a file with that last sign of life expires; infinite without a TTL."""
+        return alive + self.ttl - self._clock() if self.ttl > 0 else float("inf")
+
+    def _sign_of_life(self, place: str, modified: float) -> float:
+        ahead = self._ahead.get(place)
+        if ahead is not None and ahead[0] == modified:
+            return ahead[1]
+        now = self._clock()
+        if modified > now:
+            self._ahead[place] = (modified, now)
+            return now
+        self._ahead.pop(place, None)
+        return modified
+
+    def _forget_ahead(self, bucket: str, present: set[str]) -> None:
+        start = os.path.join(self.folder(bucket), "")
+        for place in list(self._ahead):
+            if place.startswith(start) and place[len(start) :] not in present:
+                self._ahead.pop(place, None)
 
     def _unreadable(self, bucket: str, name: str, place: str) -> StoredFile | None:
         try:
             status = os.lstat(place)
         except OSError:
             return None
-        if stat.S_ISDIR(status.st_mode) or self.expired(status.st_mtime):
+        alive = self._sign_of_life(place, status.st_mtime)
+        if stat.S_ISDIR(status.st_mode) or self.expired(alive):
             return None
-        return StoredFile(record_path(bucket, name), name, None, status.st_mtime, None)
+        return StoredFile(record_path(bucket, name), name, None, alive, None, status.st_ino)
 
 
 def record_path(bucket: str, name: str) -> str:

@@ -31,7 +31,7 @@ class FolderWatcher:
     def __init__(self) -> None:
         self.failed = False
         self._changed = asyncio.Event()
-        self._pending: dict[tuple[str, str], None] = {}
+        self._pending: dict[tuple[str, str], bool] = {}  # whether it was removed in between
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._told = ""
@@ -44,7 +44,7 @@ class FolderWatcher:
 
         """
         try:
-            from watchfiles import awatch  # noqa: PLC0415  # an extra
+            from watchfiles import Change, awatch  # noqa: PLC0415  # an extra
         except ModuleNotFoundError as error:
             raise ConfigError(
                 "discovery", "watching a file store needs watchfiles: pip install 'workerset[file]'"
@@ -63,14 +63,17 @@ class FolderWatcher:
             recursive=False,
             stop_event=self._stop,
         )
-        self._task = asyncio.create_task(self._collect(changes, _as_told(folders)))
+        self._task = asyncio.create_task(self._collect(changes, _as_told(folders), Change.deleted))
         self._task.add_done_callback(self._ended)
         # watchfiles sets its watches before it first waits, which is in the task's first step.
         await asyncio.sleep(0)
 
-    def take(self) -> list[tuple[str, str]]:
-        """The changed files since the last call, as (label, file name), in the order of their first change."""
-        taken = list(self._pending)
+    def take(self) -> list[tuple[str, str, bool]]:
+        """The changed files since the last call: label, file name, whether it was removed at some time.
+
+        In the order of their first change.
+        """
+        taken = [(label, name, removed) for (label, name), removed in self._pending.items()]
         self._pending.clear()
         return taken
 
@@ -90,12 +93,15 @@ class FolderWatcher:
             task, self._task = self._task, None
             await asyncio.wait({task})
 
-    async def _collect(self, changes: AsyncIterator[set[tuple[Change, str]]], labels: Mapping[str, str]) -> None:
+    async def _collect(
+        self, changes: AsyncIterator[set[tuple[Change, str]]], labels: Mapping[str, str], deleted: Change
+    ) -> None:
         async for group in changes:
-            for _change, path in group:
+            for change, path in group:
                 folder, name = os.path.split(path)
                 if folder in labels:
-                    self._pending[labels[folder], name] = None
+                    file = (labels[folder], name)
+                    self._pending[file] = self._pending.get(file, False) or change == deleted
             self._changed.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from workerset.discovery._file_writer import FilePublisher
 from workerset.discovery.file import FileDiscovery
 from workerset.discovery.memory import MemoryDiscovery
 from workerset.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from urllib.parse import SplitResult
 
-    from workerset.discovery.base import Discovery
+    from workerset.discovery.base import Discovery, Publisher
 
 _FORMS = "memory:, file:///dir?ttl=10&resync=30"
 
@@ -22,7 +24,8 @@ _FORMS = "memory:, file:///dir?ttl=10&resync=30"
 def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
     """Make the adapter that a URL names. Touches nothing yet: a source that is not there shows in its state.
 
-    * `memory:`: an empty in-process source, a `MemoryDiscovery`.
+    * `memory:` or `memory:name`: the store of that name in this process, a `MemoryDiscovery`. The same URL means the
+      same store, as with every backend; `MemoryDiscovery()` makes one apart.
     * `file:///dir`: Dynamo's file store below that folder. `ttl` (seconds, default 10, 0 = files never expire) and
       `resync` (seconds, default 30, 0 = off) may follow as a query. A relative path is taken from the working folder.
 
@@ -32,20 +35,29 @@ def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
     """
     parts = urlsplit(url)
     if parts.scheme == "memory":
-        if parts.netloc or parts.path or parts.query:
-            raise _refuse(url, "memory: takes nothing behind the colon")
-        return MemoryDiscovery()
+        return MemoryDiscovery(_memory_name(url, parts))
     if parts.scheme == "file":
-        if parts.netloc not in ("", "localhost"):
-            raise _refuse(url, f"names a host, {parts.netloc!r}; a folder has three slashes, file:///dir")
-        if not parts.path:
-            raise _refuse(url, "names no folder; write file:///dir")
-        options = dict(parse_qsl(parts.query, keep_blank_values=True))
-        unknown = sorted(set(options) - {"ttl", "resync"})
-        if unknown:
-            raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl and resync")
-        ttl, resync = _seconds(url, options, "ttl", 10.0), _seconds(url, options, "resync", 30.0)
-        return FileDiscovery(unquote(parts.path), ttl, resync)
+        return FileDiscovery(*_file_options(url, parts))
+    raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
+
+
+def publisher(url: str, ttl: float) -> Publisher:
+    """Make what writes into the backend that a URL for `open` names. Touches nothing yet.
+
+    Args:
+        url: as for `open`.
+        ttl: seconds; a shorter `ttl` of the URL wins (10 unless it says another).
+
+    Raises:
+        ConfigError: as `open`.
+
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "memory":
+        return MemoryDiscovery(_memory_name(url, parts)).publisher(ttl)
+    if parts.scheme == "file":
+        root, readers_ttl, _resync = _file_options(url, parts)
+        return FilePublisher(root, min(ttl, readers_ttl or ttl))
     raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
 
 
@@ -65,13 +77,33 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Discovery:
     env = os.environ if environ is None else environ
     backend = env.get("DYN_DISCOVERY_BACKEND") or "etcd"
     if backend == "mem":
-        return MemoryDiscovery()
+        return MemoryDiscovery("")
     if backend == "file":
         return FileDiscovery(env.get("DYN_FILE_KV") or Path(env.get("TMPDIR") or "/tmp", "dynamo_store_kv"))  # noqa: S108  # Dynamo's default
     if backend in ("etcd", "kubernetes"):
         named = f"{backend!r}" if env.get("DYN_DISCOVERY_BACKEND") else "not set, which means 'etcd'"
         raise ConfigError("DYN_DISCOVERY_BACKEND", f"{named}; that backend is not available; available: file, mem")
     raise ConfigError("DYN_DISCOVERY_BACKEND", f"{backend!r} is not a known backend; available: file, mem")
+
+
+def _memory_name(url: str, parts: SplitResult) -> str:
+    if parts.netloc or parts.query or "/" in parts.path:
+        raise _refuse(url, "memory: takes a name behind the colon, or nothing")
+    return unquote(parts.path)
+
+
+def _file_options(url: str, parts: SplitResult) -> tuple[str, float, float]:
+    """Folder, ttl, resync."""
+    if parts.netloc not in ("", "localhost"):
+        raise _refuse(url, f"names a host, {parts.netloc!r}; a folder has three slashes, file:///dir")
+    if not parts.path:
+        raise _refuse(url, "names no folder; write file:///dir")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(set(options) - {"ttl", "resync"})
+    if unknown:
+        raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl and resync")
+    ttl, resync = _seconds(url, options, "ttl", 10.0), _seconds(url, options, "resync", 30.0)
+    return unquote(parts.path), ttl, resync
 
 
 def _seconds(url: str, options: Mapping[str, str], name: str, default: float) -> float:

@@ -65,11 +65,55 @@ class SourceReporting(Protocol):
     """An adapter that tells when its source is lost.
 
     Optional: a driver takes a `Discovery` without it to be live as long as its iterator neither raises nor ends. With
-        it,
-    the driver looks at `source` after every item of `batches`, empty ones included, and tells the controller.
+    it, the driver looks at `source` after every item of `batches`, empty ones included, and tells the controller.
     """
 
     @property
     def source(self) -> SourceState:
         """The state as of the newest item that `batches` yielded."""
+        ...
+
+
+class Publisher(Protocol):
+    """What writes the records of one worker into a backend. `register` drives it; one call at a time.
+
+    Attributes:
+        interval: seconds from one sign of life to the next.
+
+    """
+
+    interval: float
+
+    async def identity(self) -> int:
+        """An instance id that nobody had before, for everything that is created next."""
+        ...
+
+    async def create(self, path: str, value: bytes) -> None:
+        """Write a new record. From now on it belongs to this publisher.
+
+        Raises:
+            DiscoveryError: the backend refuses or cannot be reached, here and in the other methods.
+
+        """
+        ...
+
+    async def replace(self, path: str, value: bytes) -> None:
+        """Write another value to a record that belongs to this publisher."""
+        ...
+
+    async def remove(self, path: str) -> None:
+        """Remove one record. If it is gone already, all the better."""
+        ...
+
+    async def keep(self) -> bool:
+        """Give a sign of life for every record. False: one of them is gone, somebody swept it."""
+        ...
+
+    async def withdraw(self, *, last: bool = False) -> None:
+        """Remove all records that belong to this publisher, the newest first.
+
+        Args:
+            last: nothing may be created any more, not even by a call that was cancelled on its way.
+
+        """
         ...

@@ -1,6 +1,6 @@
 //! `AdmissionConfig`: what a controller is told once.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{Hash, Hasher};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -42,7 +42,7 @@ record! {
 }
 
 impl AdmissionConfig {
-    /// The core's configuration, with a fresh identity for the controller that gets it.
+    /// The core's configuration; the controller that gets it has yet to give itself an identity.
     pub(crate) fn to_core(&self) -> PyResult<workerset_core::AdmissionConfig> {
         Ok(workerset_core::AdmissionConfig {
             checksum_profile: self.checksum_profile.0,
@@ -53,7 +53,7 @@ impl AdmissionConfig {
             tokenizer_fallback: self.tokenizer_fallback,
             router_policy_files: self.router_policy_files.0.clone(),
             default_router_mode: self.default_router_mode.0,
-            controller_id: RandomState::new().hash_one(()),
+            ..workerset_core::AdmissionConfig::default()
         })
     }
 

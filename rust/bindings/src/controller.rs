@@ -1,5 +1,6 @@
 //! `AdmissionController`: one mutex around the core's controller, and a table of routes beside it.
 
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,8 +41,8 @@ impl AdmissionController {
     fn new(config: Option<Ref<AdmissionConfig>>) -> PyResult<Self> {
         error::guarded(|| {
             let config =
-                config.map_or_else(|| Ok(workerset_core::AdmissionConfig::default()), |config| config.to_core())?;
-            let core = Controller::new(config);
+                config.map_or_else(|| Ok(workerset_core::AdmissionConfig::default()), |given| given.to_core())?;
+            let core = Controller::new(workerset_core::AdmissionConfig { controller_id: fresh_identity(), ..config });
             Ok(Self {
                 decoder: core.decoder(),
                 routes: core.routes(),
@@ -175,7 +176,7 @@ impl AdmissionController {
         })
     }
 
-    /// Names that can be routed now, sorted.
+    /// Names of ready models, sorted.
     fn models<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.entry(py, || PyTuple::new(py, self.routes.models()))
     }
@@ -296,3 +297,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
 /// Records in a batch from which on other Python threads may run meanwhile: about half a millisecond of work. Below, the
 /// hand-over would cost more than it gives.
 const LARGE_BATCH: usize = 64;
+
+/// What tells tokens of one controller from those of another (clause S3): random, and another one in a forked process.
+fn fresh_identity() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

@@ -96,7 +96,7 @@ impl Controller {
         for (path, key) in self.keys.iter().filter(|(path, key)| path.starts_with(prefix) && key.seen <= as_of) {
             match listed.get(&**path) {
                 None => departed.push((path.clone(), true)),
-                Some(seen) if key.is_replaced_by(seen) && !matches!(seen.content, Content::Unchanged) => {
+                Some(seen) if key.is_replaced_by(seen) => {
                     departed.push((path.clone(), false));
                 }
                 Some(_) => {}
@@ -114,6 +114,7 @@ impl Controller {
         arrivals.sort_unstable_by(|a, b| arrival_order(a).cmp(&arrival_order(b)));
         for seen in updates.into_iter().chain(arrivals) {
             let at = as_of.max(seen.revision);
+            self.revision = self.revision.max(at);
             self.take(seen, at);
         }
     }
@@ -127,7 +128,7 @@ impl Controller {
         let path = &*seen.path;
         if let Some(key) = self.keys.get_mut(path) {
             key.seen = at;
-            if key.is_replaced_by(&seen) && !matches!(seen.content, Content::Unchanged) {
+            if key.is_replaced_by(&seen) {
                 self.unstore(path);
             }
         } else {
@@ -363,10 +364,16 @@ impl Controller {
 }
 
 impl Key {
-    /// Clause I8: both tokens known and different: the stored incarnation has left.
+    /// Clause I8: both tokens known and different: the stored incarnation has left. A valid adapter record replaces its
+    /// predecessor all the same (L3), and an entry without a value says that nothing changed.
     fn is_replaced_by(&self, seen: &Seen) -> bool {
+        let leaves = match &seen.content {
+            Content::Unchanged => false,
+            Content::Card { place, .. } => place.suffix.is_none(),
+            Content::Endpoint { .. } | Content::Refused { .. } => true,
+        };
         let differs = self.incarnation.as_deref().zip(seen.incarnation.as_deref()).is_some_and(|(old, new)| old != new);
-        self.stored && differs
+        self.stored && leaves && differs
     }
 }
 

@@ -126,7 +126,7 @@ impl RouteTable {
         draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string(), reasons })
     }
 
-    /// Names that can be routed now: ready models, their aliases and adapters; sorted. Cost: O(names).
+    /// Names of ready models: display names, their aliases and projected adapters; sorted. Cost: O(names).
     pub fn models(&self) -> Vec<String> {
         let table = self.read();
         let is_ready = |model: &Arc<str>| {
