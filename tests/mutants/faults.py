@@ -98,7 +98,7 @@ FAULTS = (
     Fault(
         "incarnation-ignored",
         "I8",
-        (Edit(f"{ADMISSION}/registry.rs", "self.stored && leaves && differs", "self.stored && leaves && differs && false"),),
+        (Edit(f"{ADMISSION}/registry.rs", "self.stored && leaves && differs", "leaves && differs && false"),),
     ),
     Fault(
         "sets-share-a-generation",
