@@ -29,8 +29,8 @@ def test_every_fault_fits_the_sources(fault: Fault, tmp_path: Path) -> None:
 def test_a_fault_that_does_not_fit_says_so(tmp_path: Path) -> None:
     file = FAULTS[0].edits[0].file
     copy({file}, tmp_path)
-    for old, times in (("no such text", 0), ("token", 2)):
-        with pytest.raises(run.FaultError, match=f"{file} holds this text" if times else "0 times, not once"):
+    for old in ("no such text", "token"):
+        with pytest.raises(run.FaultError, match=f"{file} holds this text .* times, not once"):
             run.apply(tmp_path, Fault("f", "S4", (Edit(file, old, ""),)))
 
 
