@@ -154,9 +154,10 @@ fn d2_another_incarnation_in_a_snapshot_leaves_before_and_arrives_among_the_new_
 fn d3_losing_the_source_removes_nothing_and_is_visible() {
     let mut world = World::default();
     assert_eq!(world.inventory().source.state, "lost", "before the first snapshot");
+    world.now = 2.0;
     world.apply([snapshot(4, vec![base("m", 1, A), endpoint("m", 1)])]);
     world.succeed(1);
-    world.now = 3.0;
+    world.now = 5.0;
     for (state, shown) in [(SourceState::Lost, "lost"), (SourceState::Ended, "ended"), (SourceState::Live, "live")] {
         world.controller.source_changed(state, world.now);
         let source = world.inventory().source;
