@@ -47,7 +47,7 @@ FAULTS = (
         "D2",
         (
             Edit(
-                f"{ADMISSION}/registry.rs",
+                f"{ADMISSION}/keys.rs",
                 "filter(|seen| self.newest(&seen.path) <= as_of)",
                 "filter(|seen| self.keys.get(seen.path.as_str()).is_none_or(|key| key.seen <= as_of))",
             ),
@@ -98,7 +98,7 @@ FAULTS = (
     Fault(
         "incarnation-ignored",
         "I8",
-        (Edit(f"{ADMISSION}/registry.rs", "self.stored && leaves && differs", "leaves && differs && false"),),
+        (Edit(f"{ADMISSION}/keys.rs", "self.stored && leaves && differs", "leaves && differs && false"),),
     ),
     Fault(
         "sets-share-a-generation",
@@ -135,7 +135,7 @@ FAULTS = (
         "R7",
         (
             Edit(
-                f"{ADMISSION}/registry.rs",
+                f"{ADMISSION}/keys.rs",
                 "None => departed.push((path.clone(), true)),",
                 "None | Some(Seen { content: Content::Refused { .. }, .. }) => departed.push((path.clone(), true)),",
             ),

@@ -6,6 +6,7 @@ mod cohort;
 mod controller;
 mod fence;
 mod group;
+mod keys;
 mod names;
 mod observation;
 mod publish;
