@@ -122,8 +122,8 @@ impl Hop {
         &self.binding
     }
 
-    /// One id, by the binding's router mode. `random` is a fresh uniform number; only the random mode uses it.
-    /// Cost: O(1), no lock.
+    /// One id: at random in the random mode, else round robin, for no requests in flight are counted here. `random` is a
+    /// fresh uniform number; only the random mode uses it. Cost: O(1), no lock.
     pub fn pick(&self, random: u64) -> Result<u64, PickError> {
         match self.binding.router_mode {
             RouterMode::Direct => Err(self.retired_or(PickError::DirectOnly)),
