@@ -296,9 +296,9 @@ class Hop:
     def pick(self) -> int:
         """One id: at random where :attr:`router_mode` is ``random``, else round robin. Cost: O(1), no lock.
 
-        Modes that weigh workers by load (``least_loaded``, ``power_of_two_choices``, ``k_v``, ``device_aware_weighted``)
-        go round robin too: this release counts no requests in flight. Raises :class:`RoutingError` itself where the
-        mode is ``direct``.
+        Modes that weigh workers by load (``least_loaded``, ``power_of_two_choices``, ``k_v``,
+        ``device_aware_weighted``) go round robin too: this release counts no requests in flight. Raises
+        :class:`RoutingError` itself where the mode is ``direct``.
         """
 
     def pick_except(self, ids: Iterable[int]) -> int:
