@@ -66,7 +66,7 @@ FAULTS = (
             Edit(
                 f"{ADMISSION}/registry.rs",
                 "if Arc::ptr_eq(&base.card, &card) {\n            return true;",
-                "if Arc::ptr_eq(&base.card, &card) {\n            self.unstore(path);\n"
+                "if Arc::ptr_eq(&base.card, &card) {\n            self.end_registration(path);\n"
                 "            self.join(place, card);\n            return true;",
             ),
         ),
