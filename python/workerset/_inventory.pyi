@@ -61,11 +61,11 @@ class WorkerSetEntry(_Record):
 
     ``generation``: of the committed binding, None while nothing is committed. ``building_generation``: of the build
     that runs. ``rejected``: in first-observation order. ``admitted``: ids of the incumbent cohort, ascending, also
-    while nothing is committed. ``routable``: those of them that picks may yield. ``inhibited``: ids that are taken out
-    for a while. ``unreachable``: whether all are. ``adapters``: instance keys of those that apply (clause L2);
-    ``unprojected``: those that would, but their name is taken (clause S9). ``retry``: while retrying or blocked.
-    ``blocked_by``: the model that holds the name. ``hops``: ``prefill`` and ``encode`` of this set's model and
-    namespace.
+    while nothing is committed. ``routable``: those of them that picks may yield. ``inhibited``: ids that are taken
+    out for a while. ``unreachable``: whether all are. ``transports``: the kinds that the admitted workers' endpoint
+    records name, ascending (clause R8). ``adapters``: instance keys of those that apply (clause L2); ``unprojected``:
+    those that would, but their name is taken (clause S9). ``retry``: while retrying or blocked. ``blocked_by``: the
+    model that holds the name. ``hops``: ``prefill`` and ``encode`` of this set's model and namespace.
     """
 
     __match_args__ = (
@@ -84,6 +84,7 @@ class WorkerSetEntry(_Record):
         "routable",
         "inhibited",
         "unreachable",
+        "transports",
         "adapters",
         "unprojected",
         "retry",
@@ -105,6 +106,7 @@ class WorkerSetEntry(_Record):
     routable: Final[tuple[int, ...]]
     inhibited: Final[tuple[int, ...]]
     unreachable: Final[bool]
+    transports: Final[tuple[str, ...]]
     adapters: Final[tuple[str, ...]]
     unprojected: Final[tuple[RefusedEntry, ...]]
     retry: Final[RetryEntry | None]
@@ -127,6 +129,7 @@ class WorkerSetEntry(_Record):
         routable: tuple[int, ...],
         inhibited: tuple[int, ...],
         unreachable: bool,
+        transports: tuple[str, ...],
         adapters: tuple[str, ...],
         unprojected: tuple[RefusedEntry, ...],
         retry: RetryEntry | None,

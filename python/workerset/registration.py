@@ -263,6 +263,8 @@ class RegisteredWorker:
         return path, self._place.card_record(instance_id, card.raw, suffix)
 
     def _transport_of(self, instance_id: int) -> Mapping[str, object]:
+        if self._transport == "":
+            return {"tcp": ""}  # for the contract to refuse (clause R8)
         if isinstance(self._transport, str):
             place = self._place
             path = f"{instance_id:x}/{place.namespace}/{place.component}/{place.endpoint}"

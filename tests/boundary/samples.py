@@ -58,7 +58,7 @@ HOP = workerset.HopEntry("absent", "no provider")
 SOURCE = workerset.SourceEntry("live", 3.1, 812)
 SET_ARGUMENTS: tuple[Any, ...] = (
     *("m", "ns", "c", "e", "chat", "aggregated", "ready", 3, None, COHORT, [REJECTED]),
-    *([31], [31], [], False, ["ns/c/e/1f/slug"], [REFUSED], RETRY, None, {"prefill": HOP}),
+    *([31], [31], [], False, ["tcp"], ["ns/c/e/1f/slug"], [REFUSED], RETRY, None, {"prefill": HOP}),
 )
 SET = workerset.WorkerSetEntry(*SET_ARGUMENTS)
 SET_DICT = {
@@ -77,6 +77,7 @@ SET_DICT = {
     "routable": [31],
     "inhibited": [],
     "unreachable": False,
+    "transports": ["tcp"],
     "adapters": ["ns/c/e/1f/slug"],
     "unprojected": [{"key": "k", "reason": "why"}],
     "retry": {"attempt": 2, "deadline": 17.0, "reason": "broken"},

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.helpers import run, url
 from tests.discovery.harness import FileBackend
-from tests.discovery.records import card, worker
+from tests.discovery.records import card, place, worker
 from workerset import ModelCard
 
 A = ModelCard.from_json(json.dumps(card())).mdcsum
@@ -141,6 +141,19 @@ def test_a_blocked_worker_set_says_why(empty: FileBackend) -> None:
         r"ns/other/generate/2  admitted, but its WorkerSet serves nothing yet: a name of it is held by model 'm'",
         result.stdout,
     )
+
+
+def test_a_worker_that_nobody_can_dial_says_why(empty: FileBackend) -> None:
+    for path, value in (worker(1) | worker(2)).items():
+        empty.put(path, value)
+    address = b'"127.0.0.1:9000/ns/backend/generate/%d"'
+    endpoints = {number: worker(number)[f"v1/instances/{place(number)}"] for number in (1, 2)}
+    empty.put(f"v1/instances/{place(1)}", endpoints[1].replace(address % 1, b'""'))
+    empty.put(f"v1/instances/{place(2)}", endpoints[2].replace(b'"tcp"', b'"http"'))
+    shown = run("status", "--discovery", url(empty)).stdout
+    reason = 'admitted, but its endpoint record is refused: transport tcp is "", not an address'
+    assert f"      ns/backend/generate/1  {reason}" in shown
+    assert "    transport    http: not every client can dial it" in shown
 
 
 def test_many_workers_with_one_reason_are_summed_up(empty: FileBackend) -> None:

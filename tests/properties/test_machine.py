@@ -38,7 +38,7 @@ FILTERS = {
 }
 PREFIXES = ("", "v1/mdc/", "v1/instances/", "v1/mdc/ns/c/", "v1/mdc/ns")
 TOKENS = st.sampled_from([None, None, "a", "b"])
-KINDS = [*["base"] * 5, "instance", "instance", "adapter", "unusable", "garbled", "misplaced"]
+KINDS = [*["base"] * 5, "instance", "instance", "adapter", "unusable", "garbled", "misplaced", "undialled"]
 GARBLED: list[str | bytes] = ["{", "[]", b"\xff", '{"type": "Model"}']
 
 
@@ -58,6 +58,8 @@ def entries(draw: st.DrawFn, /, theme: world.Theme, **how: Any) -> Apply:
             return world.adapter(place, content, draw(st.sampled_from(["s", "t"])), **how)
         case "unusable":
             return world.base(place, draw(st.sampled_from(world.UNUSABLE)), **how)
+        case "undialled":
+            return world.endpoint(place, draw(st.sampled_from(world.TRANSPORTS)), **how)
         case "garbled":
             path = draw(st.sampled_from([place.card_path, place.instance_path, f"{place.card_path}/s"]))
             return Apply(path, draw(st.sampled_from(GARBLED)), **how)

@@ -68,6 +68,7 @@ def _entry(model: Model, group: Group) -> dict[str, Any]:
         "routable": sorted(routable(model, group)) if is_ready else [],
         "inhibited": [],
         "unreachable": False,
+        "transports": sorted({model.endpoints[key].kind for key in incumbent.members if key in model.endpoints}),
         "adapters": adapters,
         "unprojected": [{"key": each, "reason": FREE} for each in unprojected],
         "retry": retry,

@@ -65,6 +65,12 @@ class Endpoint(NamedTuple):
     instance_id: int
     transport: str
 
+    @property
+    def kind(self) -> str:
+        """The one kind that the transport names (R8)."""
+        (kind,) = json.loads(self.transport)
+        return str(kind)
+
 
 class Refused(NamedTuple):
     """A value that says nothing usable."""
@@ -104,8 +110,9 @@ def read(path: str, value: str | bytes) -> Content | Refused:
         return Refused()
     key = "/".join(parts[:4])
     if bucket == INSTANCES:
-        usable = suffix is None and record.get("type") == "Endpoint" and record.get("transport") is not None
-        return Endpoint(key, instance_id, json.dumps(record["transport"])) if usable else Refused()
+        transport = record.get("transport")
+        usable = suffix is None and record.get("type") == "Endpoint" and _can_be_dialled(transport)
+        return Endpoint(key, instance_id, json.dumps(transport)) if usable else Refused()
     if record.get("type") != "Model" or record.get("model_suffix") != suffix or "card_json" not in record:
         return Refused()
     card = facts(record["card_json"])
@@ -115,3 +122,11 @@ def read(path: str, value: str | bytes) -> Content | Refused:
         return Adapter(f"{key}/{suffix}", key, instance_id, card.display_name)
     worker_set = SetKey(card.display_name, parts[0], parts[1], parts[2], card.types, card.role)
     return Base(key, instance_id, worker_set, card.checksum, card)
+
+
+def _can_be_dialled(transport: object) -> bool:
+    """Tell whether it is one kind with an address (R8)."""
+    if not isinstance(transport, dict) or len(transport) != 1:
+        return False
+    (address,) = transport.values()
+    return isinstance(address, str) and address != ""

@@ -107,6 +107,9 @@ THEMES: dict[str, Theme] = {
 }
 """Places that have something to do with each other, and the cards that their workers publish."""
 
+TRANSPORTS: tuple[Any, ...] = (None, {}, "", [], 5, {"tcp": ""}, {"tcp": None}, {"a": "x", "b": "x"}, {"a": "x"})
+"""Of these only the last one is a transport (R8)."""
+
 NAMES = ("m", "n", "p", "x", "y", "lora", "lorb", "unheard")
 
 
@@ -124,7 +127,12 @@ def adapter(place: Place, content: dict[str, Any], suffix: str, **how: Any) -> A
 
 def instance(place: Place, transport: str = "a", **how: Any) -> Apply:
     """Return the endpoint record of a worker."""
-    return Apply(place.instance_path, _record("Endpoint", place, transport={"tcp": transport}), **how)
+    return endpoint(place, {"tcp": transport}, **how)
+
+
+def endpoint(place: Place, transport: Any, **how: Any) -> Apply:
+    """Return an endpoint record whose transport may be anything."""
+    return Apply(place.instance_path, _record("Endpoint", place, transport=transport), **how)
 
 
 def _record(kind: str, place: Place, **rest: Any) -> str:

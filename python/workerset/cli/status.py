@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from workerset.cli._look import look
+from workerset.cli._look import ENDPOINTS, look
 from workerset.cli._output import (
     columns,
     config_options,
@@ -22,7 +22,7 @@ from workerset.cli._output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from workerset._native import Inventory, WorkerSetEntry
     from workerset.cli._look import Look
@@ -57,12 +57,13 @@ def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look |
     source = inventory.source
     age = "no snapshot yet" if source.snapshot_age is None else f"snapshot {source.snapshot_age:.1f} s old"
     lines = [Text(f"source {source.state}, {age}, revision {source.revision}, checksum profile {inventory.profile}")]
+    refused = {entry.key: entry.reason for entry in inventory.refused}
     for model, sets in groupby(inventory.worker_sets, key=lambda entry: entry.model):
         reason = not_ready(model)
         verdict = Text(f"not ready: {reason}", "red") if reason else Text("ready", "green")
         lines += [Text(""), Text.assemble((model, "bold"), "  ", verdict)]
         for entry in sets:
-            lines += _worker_set(entry)
+            lines += _worker_set(entry, refused)
     if not inventory.worker_sets:
         lines += [Text(""), Text("no WorkerSet: nobody registered a usable card")]
     if inventory.refused:
@@ -75,7 +76,7 @@ def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look |
     return lines
 
 
-def _worker_set(entry: WorkerSetEntry) -> list[Text]:
+def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]:
     types = entry.model_types or "no model type"
     lines = [Text(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
     phase = entry.phase if entry.generation is None else f"{entry.phase}, generation {entry.generation}"
@@ -86,6 +87,8 @@ def _worker_set(entry: WorkerSetEntry) -> list[Text]:
         differs = ", ".join(cohort.differs)
         told = f"{short(cohort.mdc_checksum)}  {count(len(cohort.members), 'worker')} rejected, differs in {differs}"
         rows.append(("rejected", Text(told, "red")))
+    if unusual := [kind for kind in entry.transports if kind not in _DIALLED]:
+        rows.append(("transport", Text(f"{', '.join(unusual)}: not every client can dial it", "yellow")))
     rows += [("adapter", adapter) for adapter in entry.adapters]
     rows += [("adapter", Text(f"{item.key}  not offered: {item.reason}", "yellow")) for item in entry.unprojected]
     rows += [
@@ -93,7 +96,7 @@ def _worker_set(entry: WorkerSetEntry) -> list[Text]:
         for name, hop in entry.hops.items()
     ]
     lines += columns(rows, 4)
-    idle = _without_traffic(entry)
+    idle = _without_traffic(entry, refused)
     if idle:
         lines.append(Text("    no traffic reaches", "yellow"))
         named: list[tuple[str, str]] = []
@@ -105,7 +108,7 @@ def _worker_set(entry: WorkerSetEntry) -> list[Text]:
     return lines
 
 
-def _without_traffic(entry: WorkerSetEntry) -> list[tuple[str, list[str]]]:
+def _without_traffic(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """Reasons, and who is concerned."""
     reasons: dict[str, list[str]] = {}
     inhibited, routable = frozenset(entry.inhibited), frozenset(entry.routable)
@@ -115,6 +118,8 @@ def _without_traffic(entry: WorkerSetEntry) -> list[tuple[str, list[str]]]:
             reason = f"admitted, but its WorkerSet serves nothing yet: {_waiting(entry)}"
         elif instance_id in inhibited:
             reason = "admitted, but reported down and taken out for a while"
+        elif instance_id not in routable and ENDPOINTS + key in refused:
+            reason = f"admitted, but its endpoint record is refused: {refused[ENDPOINTS + key]}"
         elif instance_id not in routable:
             reason = "admitted, but it has no endpoint record: its card is there, its endpoint is not"
         else:
@@ -136,4 +141,5 @@ def _waiting(entry: WorkerSetEntry) -> str:
     return f"it is {entry.phase}"
 
 
+_DIALLED = frozenset({"tcp", "nats_tcp"})  # transports that Dynamo 1.6.1 dials (clause R8)
 _SHOWN = 20  # workers that are named for one reason

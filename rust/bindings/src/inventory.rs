@@ -110,6 +110,8 @@ record! {
         inhibited: Items<u64>,
         /// Whether ids exist and all are inhibited.
         unreachable: bool,
+        /// Kinds of transport that the admitted workers' endpoint records name, ascending.
+        transports: Items<String>,
         /// Instance keys of the adapters that apply.
         adapters: Items<String>,
         /// Adapters that would apply but may not: their name is taken.
@@ -193,6 +195,7 @@ fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<Ref<Worke
         routable: Items(entry.routable),
         inhibited: Items(entry.inhibited),
         unreachable: entry.unreachable,
+        transports: Items(entry.transports),
         adapters: Items(entry.adapters),
         unprojected: refs(py, entry.unprojected, refused_entry)?,
         retry: entry

@@ -88,6 +88,8 @@ pub struct WorkerSetEntry {
     pub inhibited: Vec<u64>,
     /// Whether ids exist and all are inhibited.
     pub unreachable: bool,
+    /// Kinds of transport that the admitted workers' endpoint records name, ascending (clause R8).
+    pub transports: Vec<String>,
     /// Instance keys of the adapters that apply (clause L2).
     pub adapters: Vec<String>,
     /// Adapters that would apply but may not: their name is taken (clause S9).

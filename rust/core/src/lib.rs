@@ -14,6 +14,7 @@ pub mod notice;
 pub mod readiness;
 mod record;
 pub mod routing;
+mod text;
 
 pub use admission::{Controller, Output, SourceState};
 pub use command::{BuildSpec, BuildToken, BuildVerdict, Command};

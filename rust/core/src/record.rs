@@ -15,6 +15,7 @@ use crate::card::{BoundaryCard, ModelCard};
 use crate::config::AdmissionConfig;
 use crate::event::{Apply, Event};
 use crate::identity::EndpointId;
+use crate::text::clipped;
 
 const CARDS: &str = "v1/mdc/";
 const INSTANCES: &str = "v1/instances/";
@@ -80,10 +81,40 @@ pub(crate) struct Place {
 /// What an endpoint record says besides its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct EndpointRecord {
+    /// The kind of the transport, such as `tcp`.
+    pub(crate) kind: TransportKind,
     /// How to reach the instance: compact JSON.
     pub(crate) transport: Arc<str>,
     /// Tells one stored value from another.
     pub(crate) value: u64,
+}
+
+/// A kind of transport. Those that Dynamo dials cost no allocation a worker.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum TransportKind {
+    Tcp,
+    NatsTcp,
+    Other(Box<str>),
+}
+
+impl From<&str> for TransportKind {
+    fn from(kind: &str) -> Self {
+        match kind {
+            "tcp" => Self::Tcp,
+            "nats_tcp" => Self::NatsTcp,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl TransportKind {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::NatsTcp => "nats_tcp",
+            Self::Other(kind) => kind,
+        }
+    }
 }
 
 /// The key that logs show for a path: the instance key of a card record, the full path of any other.
@@ -152,10 +183,10 @@ impl Decoder {
         let envelope = tree.as_object_mut().ok_or("not a JSON object")?;
         check_type(envelope.get("type"), "Endpoint")?;
         place.check(|name| envelope.get(name))?;
-        let transport =
-            envelope.get("transport").filter(|transport| !transport.is_null()).ok_or("transport is missing")?;
+        let transport = envelope.get("transport").ok_or("transport is missing")?;
+        let kind = transport_kind(transport)?.into();
         let transport = transport.to_string().into();
-        Ok(Content::Endpoint { place, record: EndpointRecord { transport, value } })
+        Ok(Content::Endpoint { place, record: EndpointRecord { kind, transport, value } })
     }
 
     fn card(&self, place: &Place, bytes: &[u8]) -> Result<Arc<BoundaryCard>, String> {
@@ -165,11 +196,13 @@ impl Decoder {
         let suffix = match envelope.get("model_suffix") {
             None | Some(Value::Null) => None,
             Some(Value::String(suffix)) => Some(suffix),
-            Some(other) => return Err(format!("model_suffix is {other}, not a string")),
+            Some(other) => return Err(format!("model_suffix is {}, not a string", clipped(other))),
         };
         if suffix != place.suffix.as_ref() {
             return Err(match (suffix, &place.suffix) {
-                (Some(suffix), _) => format!("the record's model_suffix {suffix:?} is not the path's"),
+                (Some(suffix), _) => {
+                    format!("the record's model_suffix {} is not the path's", clipped(&format!("{suffix:?}")))
+                }
                 (None, _) => "the path has a model suffix, the record has none".into(),
             });
         }
@@ -269,13 +302,15 @@ impl Place {
         for (name, expected) in [("namespace", namespace), ("component", component), ("endpoint", endpoint)] {
             match field(name) {
                 Some(Value::String(found)) if found == expected => {}
-                Some(found) => return Err(format!("the record's {name} {found} is not the path's {expected:?}")),
+                Some(found) => {
+                    return Err(format!("the record's {name} {} is not the path's {expected:?}", clipped(found)));
+                }
                 None => return Err(format!("{name} is missing")),
             }
         }
         match field("instance_id") {
             Some(found) if found.as_u64() == Some(self.id) => Ok(()),
-            Some(found) if found.as_u64().is_none() => Err(format!("instance_id {found} is not a u64")),
+            Some(found) if found.as_u64().is_none() => Err(format!("instance_id {} is not a u64", clipped(found))),
             Some(found) => {
                 Err(format!("the record's instance_id {found} is not the path's {} ({:x})", self.id, self.id))
             }
@@ -284,10 +319,27 @@ impl Place {
     }
 }
 
+/// Clause R8: one kind, with an address that is a text. Elsewhere nobody can be dialled.
+fn transport_kind(transport: &Value) -> Result<&str, String> {
+    let Value::Object(kinds) = transport else {
+        return Err(format!("transport is {}, not an object", clipped(transport)));
+    };
+    let mut kinds = kinds.iter();
+    match (kinds.next(), kinds.next()) {
+        (Some((kind, Value::String(address))), None) if !address.is_empty() => Ok(kind),
+        (Some((kind, address)), None) => {
+            let kind = clipped(kind);
+            Err(format!("transport {kind} is {}, not an address", clipped(address)))
+        }
+        (None, _) => Err("transport is {}, it names no kind and no address".into()),
+        (Some(_), Some(_)) => Err(format!("transport is {}, it names more than one kind", clipped(transport))),
+    }
+}
+
 fn check_type(found: Option<&Value>, expected: &str) -> Result<(), String> {
     match found {
         Some(Value::String(found)) if found == expected => Ok(()),
-        Some(found) => Err(format!("type is {found}, not {expected:?}")),
+        Some(found) => Err(format!("type is {}, not {expected:?}", clipped(found))),
         None => Err("type is missing".into()),
     }
 }

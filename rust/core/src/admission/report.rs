@@ -1,6 +1,6 @@
 //! The inventory: what the controller holds, for people and tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cohort::Cohort;
 use super::controller::Controller;
@@ -43,6 +43,7 @@ impl Controller {
         let incumbent = group.cohorts.incumbent()?;
         let mut admitted: Vec<u64> = incumbent.members.iter().map(|member| member.0).collect();
         admitted.sort_unstable();
+        let transports = self.transports(group, incumbent);
         let (adapters, unprojected) = self.adapter_entries(group, incumbent);
         let rejected = group.cohorts.rejected().map(|(_, cohort)| RejectedEntry {
             cohort: cohort_entry(group, cohort),
@@ -70,6 +71,7 @@ impl Controller {
             routable: committed.map(|committed| committed.serving.hop.ids()).unwrap_or_default(),
             inhibited: Vec::new(),
             unreachable: false,
+            transports,
             adapters,
             unprojected,
             retry,
@@ -79,6 +81,16 @@ impl Controller {
             },
             hops: self.hop_entries(group),
         })
+    }
+
+    /// What kinds of transport the cohort's endpoint records name.
+    fn transports(&self, group: &Group, incumbent: &Cohort) -> Vec<String> {
+        let mut kinds = BTreeSet::new();
+        for member in &incumbent.members {
+            let worker = self.workers.get(&*group.key.endpoint.instance_key(member.0));
+            kinds.extend(worker.and_then(|worker| worker.endpoint.as_ref()).map(|endpoint| endpoint.kind.as_str()));
+        }
+        kinds.into_iter().map(Into::into).collect()
     }
 
     /// The adapters that apply to the set, and those of them that cannot be asked for.
