@@ -223,7 +223,8 @@ class AdmissionController:
         """One consistent view for a request for a model, alias or adapter.
 
         Optionally of one model type, such as ``"chat"``, and of one namespace. Among several serving sets one is drawn,
-        weighted by routable workers. Never waits for :meth:`apply`. Cost: linear in the sets of the model, about 1 us.
+        weighted by routable workers. Never waits for :meth:`apply`. Cost: about 1 us, linear in the namespaces of the
+        model that can serve; about as much, whatever the size, when there is no route.
 
         Raises :class:`ModelNotFound`, :class:`NotReady` (always, not the former, until the first snapshot; clause Y6),
         :class:`ControllerClosed`.
@@ -234,6 +235,18 @@ class AdmissionController:
 
         An adapter whose carriers are gone for the moment, or missing on a required hop, is listed and not ready.
         """
+
+    def _begin_wait(self, model: str, model_type: str | None, namespace: str | None, unknown_ok: bool, /) -> int:
+        """Begin to wait for a route, and return a ticket. Ask for the route afterwards: nothing falls between.
+
+        Cost of a change: O(log waits) for each wait that it may end, whoever else waits.
+        """
+
+    def _give_up_wait(self, ticket: int, /) -> None:
+        """End a wait; a ticket that was told has no effect."""
+
+    def _ended_waits(self) -> list[int]:
+        """Tickets whose route is there now, or whose name is unknown (unless `unknown_ok`); each is told once."""
 
     def source_changed(self, state: str, *, now: float) -> None:
         """The connection to discovery is ``live``, ``lost`` or ``ended`` now; nothing is removed (clause D3)."""
@@ -250,6 +263,16 @@ class AdmissionController:
         """Whether :meth:`close` was called, or an :class:`InternalError` had the same effect."""
 
 # Routing. Nothing here waits for a controller.
+
+@final
+class _Asked:
+    """A request that found no route."""
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why there is none now; empty if there is one by now. Cost: linear in the sets of the model."""
+
+    def worker_sets(self) -> tuple[WorkerSetEntry, ...]:
+        """The inventory entries of the model."""
 
 @final
 class Route:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, final
 
-from workerset.errors import ControllerClosed
+from workerset._waiters import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,19 +60,8 @@ class ThreadedFrontend:
         model_type: str | None = None,
         namespace: str | None = None,
     ) -> Route:
-        """See `Frontend.wait_for`. Blocks the calling thread.
-
-        Raises:
-            ControllerClosed: after `close`.
-
-        """
-        if not self._thread.is_alive():
-            raise ControllerClosed
-        waiting = self._frontend.wait_for(model, timeout, unknown_ok, model_type=model_type, namespace=namespace)
-        try:
-            return asyncio.run_coroutine_threadsafe(waiting, self._loop).result()
-        except CancelledError:  # the loop ended
-            raise ControllerClosed from None
+        """See `Frontend.wait_for`. Blocks the calling thread, and costs the other one nothing until it is woken."""
+        return self._frontend.wait_in_thread(Wanted(model, model_type, namespace, unknown_ok), timeout)
 
     def inventory(self) -> Inventory:
         """See `Frontend.inventory`."""

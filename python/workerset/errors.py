@@ -26,9 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ._native import WorkerSetEntry
+    from ._native import WorkerSetEntry, _Asked
 
     _Cause: TypeAlias = Literal["caller", "input", "world", "library"]
 
@@ -168,21 +166,27 @@ class NotReady(RoutingError):
 
     Attributes:
         model: the model that the asked name stands for, or the model of the hop.
-        reasons: why, a sentence each; never empty.
 
     """
 
     retryable = True
 
     def __init__(
-        self,
-        model: str,
-        reasons: tuple[str, ...],
-        worker_sets: tuple[WorkerSetEntry, ...] | Callable[[str], tuple[WorkerSetEntry, ...]] = (),
+        self, model: str, reasons: tuple[str, ...] | _Asked, worker_sets: tuple[WorkerSetEntry, ...] = ()
     ) -> None:
-        super().__init__(model, reasons)
-        self.reasons = reasons
-        self._worker_sets = worker_sets
+        super().__init__(model)
+        self._reasons = reasons
+        self._worker_sets = worker_sets if isinstance(reasons, tuple) else reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, a sentence each; never empty.
+
+        A failing ``route()`` costs no texts: they are made when this or the message is read first, as things are then.
+        """
+        if not isinstance(self._reasons, tuple):
+            self._reasons = self._reasons.reasons() or ("it was not when it was asked for, and is by now",)
+        return self._reasons
 
     @property
     def worker_sets(self) -> tuple[WorkerSetEntry, ...]:
@@ -190,15 +194,19 @@ class NotReady(RoutingError):
 
         ``route()`` never waits for the controller, so they are taken when this is first read, which costs an inventory.
         """
-        if callable(self._worker_sets):
-            self._worker_sets = self._worker_sets(self.model)
+        if not isinstance(self._worker_sets, tuple):
+            self._worker_sets = self._worker_sets.worker_sets()
         return self._worker_sets
 
     def __str__(self) -> str:
         return f"model {self.model!r} is not ready: {'; '.join(self.reasons)}"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {self.reasons!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.model, self.reasons), {**vars(self), "_worker_sets": self.worker_sets}
+        read = {"_reasons": self.reasons, "_worker_sets": self.worker_sets}
+        return type(self), (self.model, self.reasons), vars(self) | read
 
 
 class NoRoutableWorkers(NotReady):
@@ -219,7 +227,7 @@ class NoRoutableWorkers(NotReady):
         self,
         model: str,
         reasons: tuple[str, ...],
-        worker_sets: tuple[WorkerSetEntry, ...] | Callable[[str], tuple[WorkerSetEntry, ...]] = (),
+        worker_sets: tuple[WorkerSetEntry, ...] = (),
         *,
         admitted: int = 0,
         discovered: int = 0,

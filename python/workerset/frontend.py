@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 import weakref
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from workerset._builds import Builds, Built, Cancelled, Failed
@@ -20,6 +22,7 @@ from workerset._native import (
     Withdraw,
 )
 from workerset._threaded import ThreadedFrontend
+from workerset._waiters import Waiters, Wanted
 from workerset._waiting import wait_set
 from workerset.discovery.base import SourceReporting
 from workerset.errors import (
@@ -30,6 +33,7 @@ from workerset.errors import (
     InternalError,
     ModelNotFound,
     NotReady,
+    RoutingError,
 )
 from workerset.observability import Subscription, log_notice
 
@@ -40,7 +44,6 @@ if TYPE_CHECKING:
     from workerset._builds import Build, Close, Outcome
     from workerset._native import BuildSpec, BuildToken, BuildVerdict, Event, Inventory, Route
     from workerset.discovery.base import Discovery
-    from workerset.errors import RoutingError
 
 _log = logging.getLogger("workerset.frontend")
 
@@ -90,7 +93,7 @@ class Frontend:
         self._lock = asyncio.Lock()  # one change at a time, in order, with a clock that does not go back
         self._deadline: float | None = None
         self._rescheduled = asyncio.Event()
-        self._changed = asyncio.Event()  # replaced at every change
+        self._waiters = Waiters(self._controller)
         self._first: asyncio.Future[None] | None = None
         self._told = ""
         self._tasks: list[asyncio.Task[None]] = []
@@ -158,7 +161,8 @@ class Frontend:
     ) -> Route:
         """Like `route`, but wait while the model is not ready: through its first build, a retry, a succession.
 
-        Returns at the change that makes it ready, without polling.
+        Returns at the change that makes it ready, without polling. What does not concern the name, the model type and
+        the namespace wakes nobody.
 
         Args:
             model: display name, alias or adapter.
@@ -173,23 +177,48 @@ class Frontend:
             ControllerClosed: after `aclose`, also when that happens while waiting.
 
         """
+        wanted = Wanted(model, model_type, namespace, unknown_ok)
+        if not isinstance(found := self._try(wanted), RoutingError):
+            return found
         loop = asyncio.get_running_loop()
         end = None if timeout is None else loop.time() + timeout
-        failure: RoutingError
         while True:
-            changed = self._changed
-            try:
-                return self.route(model, model_type, namespace)
-            except NotReady as error:
-                failure = error
-            except ModelNotFound as error:
-                if not unknown_ok:
-                    raise
-                failure = error
-            left = None if end is None else end - loop.time()
-            if left is not None and left <= 0:
-                raise failure
-            await wait_set(changed, left)
+            woken = loop.create_future()
+            with self._waiters.joined(wanted, partial(_resolve, woken)):
+                if not isinstance(found := self._try(wanted), RoutingError):
+                    return found
+                if end is not None and loop.time() >= end:
+                    raise found
+                timer = None if end is None else loop.call_at(end, _resolve, woken)
+                try:
+                    await woken
+                finally:
+                    if timer is not None:
+                        timer.cancel()
+
+    def wait_in_thread(self, wanted: Wanted, timeout: float | None) -> Route:
+        """Do the same in the calling thread, which is blocked meanwhile; see `ThreadedFrontend.wait_for`."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            woken = threading.Event()
+            with self._waiters.joined(wanted, woken.set):
+                if not isinstance(found := self._try(wanted), RoutingError):
+                    return found
+                left = None if end is None else end - time.monotonic()
+                if left is not None and left <= 0:
+                    raise found
+                woken.wait(None if left is None else min(left, threading.TIMEOUT_MAX))
+
+    def _try(self, wanted: Wanted) -> Route | RoutingError:
+        """The route, or why a wait for it goes on."""
+        try:
+            return self.route(wanted.model, wanted.model_type, wanted.namespace)
+        except NotReady as error:
+            return error
+        except ModelNotFound as error:
+            if not wanted.unknown_ok:
+                raise
+            return error
 
     def inventory(self) -> Inventory:
         """A picture of everything. Takes the controller's lock: while a large batch is applied it waits for it."""
@@ -223,6 +252,7 @@ class Frontend:
         if self._tasks:
             await asyncio.wait(self._tasks)
         self._controller.close()
+        self._waiters.wake_all()
         self._carry_out()
         await self._builds.aclose()
         for subscription in self._subscriptions:
@@ -292,7 +322,7 @@ class Frontend:
             self._first.set_exception(error)
         else:
             _log.critical("the driver stopped: %r", error, exc_info=error)
-        self._wake()
+        self._waiters.wake_all()
 
     async def _apply(self, batch: Sequence[Event]) -> None:
         state = self._discovery.source.state if isinstance(self._discovery, SourceReporting) else "live"
@@ -365,11 +395,12 @@ class Frontend:
                     subscription.push(output)
         self._deadline = self._controller.next_deadline
         self._rescheduled.set()
-        self._wake()
+        self._waiters.wake()
 
-    def _wake(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+
+def _resolve(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
 
 
 async def _no_pipeline(_spec: BuildSpec) -> Any:

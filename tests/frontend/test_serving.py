@@ -204,7 +204,7 @@ async def test_a_wait_that_is_cancelled_at_the_moment_of_a_change_stays_cancelle
         waiting = asyncio.create_task(frontend.wait_for("m", unknown_ok=True))
         for _ in range(3):
             await asyncio.sleep(0)
-        frontend._wake()
+        frontend._waiters.wake_all()
         waiting.cancel()
         await asyncio.wait({waiting})
         assert waiting.cancelled()

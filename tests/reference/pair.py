@@ -17,6 +17,7 @@ from .outputs import Out, Token
 from .picture import FREE, inventory
 from .product import Product
 from .topology import Candidate, Committed
+from .waits import Waits
 
 
 class Held(NamedTuple):
@@ -36,6 +37,7 @@ class Pair:
         self.held: dict[tuple[Token, str | None], Held] = {}
         self.tokens: list[Token] = []
         """Every token that was handed out."""
+        self.waits = Waits(self.product.controller)
 
     def apply(self, events: Sequence[Apply | Delete | Reset], now: float) -> list[Out]:
         """Apply one batch."""
@@ -66,12 +68,14 @@ class Pair:
         same_outputs(found, expected)
         deadline = self.product.controller.next_deadline
         assert deadline == self.model.next_deadline(), f"{deadline} is not {self.model.next_deadline()}"
+        self.waits.check()
         return expected
 
     def check_inventory(self) -> None:
         """Compare the whole inventory."""
         found = self.product.controller.inventory(now=self.model.now).to_dict()
         same(found, inventory(self.model), "inventory")
+        self.waits.check()
 
     def check_routes(self, names: Sequence[str]) -> None:
         """Compare what requests get, for names of every kind; keep the hops that are handed out."""

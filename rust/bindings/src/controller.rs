@@ -9,9 +9,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
-use workerset_core::routing::{RouteError, RouteTable};
+use workerset_core::routing::{RouteError, RouteTable, Wanted};
 use workerset_core::{Controller, Decoder, Output, SourceState};
 
+use crate::asked::Asked;
 use crate::command::{BuildToken, command};
 use crate::config::AdmissionConfig;
 use crate::convert::{Ref, abridged};
@@ -167,10 +168,10 @@ impl AdmissionController {
         controller.entry(slf.py(), || {
             controller.routes.route(model, model_type, namespace, random()).map(Route).map_err(|failed| match failed {
                 RouteError::NotFound => error::model_not_found(model),
-                RouteError::NotReady { model, reasons } => match slf.getattr("_worker_sets") {
-                    Ok(worker_sets) => error::not_ready(slf.py(), model, reasons, worker_sets.unbind()),
-                    Err(error) => error,
-                },
+                RouteError::NotReady { model: stands_for } => {
+                    let asked = Asked::new(slf.clone().unbind(), model, stands_for.clone(), model_type, namespace);
+                    error::not_ready(stands_for, asked)
+                }
                 RouteError::Closed => error::controller_closed(),
             })
         })
@@ -197,26 +198,62 @@ impl AdmissionController {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// The inventory entries of a model, for the exceptions that ask for them later.
-    fn _worker_sets<'py>(&self, py: Python<'py>, model: &str) -> PyResult<Bound<'py, PyTuple>> {
+    /// Begin to wait for a route; the ticket.
+    #[pyo3(signature = (model, model_type, namespace, unknown_ok, /))]
+    fn _begin_wait(
+        &self,
+        py: Python<'_>,
+        model: &str,
+        model_type: Option<&str>,
+        namespace: Option<&str>,
+        unknown_ok: bool,
+    ) -> PyResult<u64> {
+        let wanted = Wanted {
+            name: model.into(),
+            model_type: model_type.map(Into::into),
+            namespace: namespace.map(Into::into),
+            unknown_ok,
+        };
+        self.entry(py, || Ok(self.routes.begin_wait(wanted)))
+    }
+
+    /// Give a wait up.
+    #[pyo3(signature = (ticket, /))]
+    fn _give_up_wait(&self, py: Python<'_>, ticket: u64) -> PyResult<()> {
         self.entry(py, || {
-            // A time that is in the past for every clock lets nothing fall due.
-            let inventory = self.take_inventory(py, f64::NEG_INFINITY)?;
-            PyTuple::new(
-                py,
-                inventory
-                    .worker_sets
-                    .0
-                    .iter()
-                    .filter(|set| set.model == model)
-                    .map(|set| set.0.bind(py))
-                    .collect::<Vec<_>>(),
-            )
+            self.routes.give_up_wait(ticket);
+            Ok(())
         })
+    }
+
+    /// Tickets of the waits that have ended since the last call.
+    fn _ended_waits(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        self.entry(py, || Ok(self.routes.ended_waits()))
     }
 }
 
 impl AdmissionController {
+    /// Why there is no route now, a sentence each.
+    pub(crate) fn reasons(
+        &self,
+        py: Python<'_>,
+        model: &str,
+        model_type: Option<&str>,
+        namespace: Option<&str>,
+    ) -> PyResult<Vec<String>> {
+        self.entry(py, || Ok(self.routes.reasons(model, model_type, namespace)))
+    }
+
+    /// The inventory entries of a model.
+    pub(crate) fn worker_sets<'py>(&self, py: Python<'py>, model: &str) -> PyResult<Bound<'py, PyTuple>> {
+        self.entry(py, || {
+            // A time that is in the past for every clock lets nothing fall due.
+            let inventory = self.take_inventory(py, f64::NEG_INFINITY)?;
+            let of_model = inventory.worker_sets.0.iter().filter(|set| set.model == model);
+            PyTuple::new(py, of_model.map(|set| set.0.bind(py)).collect::<Vec<_>>())
+        })
+    }
+
     /// Runs an entry point. A panic anywhere in it becomes `InternalError` and closes the controller.
     fn entry<T>(&self, py: Python<'_>, entry: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
+
+use crate::asked::Asked;
 
 /// The exceptions, looked up when the first of them is raised.
 mod exceptions {
@@ -54,12 +56,9 @@ pub(crate) fn model_not_found(model: &str) -> PyErr {
     exceptions::ModelNotFound::new_err(model.to_owned())
 }
 
-/// `worker_sets`: called with the model when the exception's attribute is read.
-pub(crate) fn not_ready(py: Python<'_>, model: String, reasons: Vec<String>, worker_sets: Py<PyAny>) -> PyErr {
-    match PyTuple::new(py, reasons) {
-        Ok(reasons) => exceptions::NotReady::new_err((model, reasons.unbind(), worker_sets)),
-        Err(error) => error,
-    }
+/// `asked`: tells the reasons and the worker sets when the exception's attributes are read.
+pub(crate) fn not_ready(model: String, asked: Asked) -> PyErr {
+    exceptions::NotReady::new_err((model, asked))
 }
 
 pub(crate) fn binding_retired(model: &str, generation: u64) -> PyErr {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
 
+mod asked;
 mod card;
 mod command;
 mod config;

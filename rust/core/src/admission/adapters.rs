@@ -105,7 +105,12 @@ impl Controller {
         }
         for (id, (present, absent)) in by_group {
             if let Some(committed) = self.groups.get(&id).and_then(Group::committed) {
-                committed.serving.adapter_hop(name).update(present, &absent);
+                let hop = committed.serving.adapter_hop(name);
+                let was_empty = hop.is_empty();
+                hop.update(present, &absent);
+                if was_empty && !hop.is_empty() {
+                    self.call.changes.carried.insert(name.into());
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ const B: u32 = 8192;
 
 fn reasons(world: &World, model: &str) -> Vec<String> {
     match world.controller.routes().route(model, None, None, 0) {
-        Err(RouteError::NotReady { reasons, .. }) => reasons,
+        Err(RouteError::NotReady { .. }) => world.controller.routes().reasons(model, None, None),
         other => panic!("{other:?}"),
     }
 }
@@ -161,5 +161,10 @@ fn a_route_is_refused_for_a_type_that_no_set_offers_and_draws_by_weight_between_
     assert_eq!(drawn, ["a", "a", "b", "b", "b", "b", "b", "b"]);
     assert_eq!(routes.route("m", None, Some("b"), 0).unwrap().namespace, "b");
     let refused = routes.route("m", Some("embedding"), None, 0).unwrap_err();
-    assert!(matches!(refused, RouteError::NotReady { reasons, .. } if reasons[0].contains("does not offer embedding")));
+    assert_eq!(refused, RouteError::NotReady { model: "m".into() });
+    let reasons = routes.reasons("m", Some("embedding"), None);
+    assert!(reasons[0].ends_with("does not offer embedding; it offers chat"), "{reasons:?}");
+    assert_eq!((reasons.len(), routes.reasons("m", Some("embedding"), Some("a")).len()), (2, 1));
+    assert_eq!(routes.reasons("m", None, Some("c")), ["no committed set in namespace c"]);
+    assert!(routes.reasons("m", None, None).is_empty(), "it is ready");
 }

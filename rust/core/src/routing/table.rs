@@ -1,0 +1,267 @@
+//! What the route table knows at one moment, and how a request is answered from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::hop::{Hop, scale};
+use super::route::{Changes, Route, RouteError};
+use super::topology::{NamespaceRoutes, ServingSet};
+use crate::HashMap;
+use crate::identity::SharedKey;
+use crate::text::clipped;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    pub(super) model_type: Option<&'a str>,
+    pub(super) namespace: Option<&'a str>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    observed: bool,
+    closed: bool,
+    /// Display names and aliases of committed models, to the model.
+    names: HashMap<Box<str>, Arc<str>>,
+    /// Projected adapters, to the base model.
+    adapters: HashMap<Box<str>, Arc<str>>,
+    /// Names that are not unknown, committed or not.
+    known: BTreeSet<Box<str>>,
+    models: HashMap<Box<str>, ModelRoutes>,
+}
+
+/// The namespaces of one model.
+#[derive(Debug, Default)]
+struct ModelRoutes {
+    /// Those that can serve a request.
+    open: BTreeMap<String, NamespaceRoutes>,
+    /// Those that cannot.
+    shut: BTreeMap<String, NamespaceRoutes>,
+    /// How many sets in open namespaces offer each model type. So a request that nobody can serve is turned away at the
+    /// same cost, however many namespaces there are.
+    offered: HashMap<Box<str>, usize>,
+}
+
+impl ModelRoutes {
+    fn put(&mut self, namespace: String, routes: Option<NamespaceRoutes>) {
+        self.shut.remove(&namespace);
+        if let Some(closing) = self.open.remove(&namespace) {
+            for model_type in types(&closing) {
+                if let Some(sets) = self.offered.get_mut(model_type) {
+                    *sets -= 1;
+                    if *sets == 0 {
+                        self.offered.remove(model_type);
+                    }
+                }
+            }
+        }
+        match routes {
+            Some(routes) if routes.obstacles.is_empty() => {
+                for model_type in types(&routes) {
+                    *self.offered.entry(model_type.into()).or_insert(0) += 1;
+                }
+                self.open.insert(namespace, routes);
+            }
+            Some(routes) => drop(self.shut.insert(namespace, routes)),
+            None => {}
+        }
+    }
+
+    /// The open namespaces that a request may go to.
+    fn open<'a>(&'a self, asked: &Asked<'a>) -> impl Iterator<Item = &'a NamespaceRoutes> {
+        let is_offered = asked.model_type.is_none_or(|wanted| self.offered.contains_key(wanted));
+        let one = asked.namespace.map(|wanted| self.open.get(wanted));
+        let all = if one.is_none() && is_offered { Some(self.open.values()) } else { None };
+        one.flatten().filter(|_| is_offered).into_iter().chain(all.into_iter().flatten())
+    }
+}
+
+impl Table {
+    pub(super) fn take(&mut self, changes: Changes) {
+        self.observed |= changes.observed;
+        self.closed |= changes.closed;
+        replace(&mut self.names, changes.names);
+        replace(&mut self.adapters, changes.adapters);
+        for (name, known) in changes.known {
+            if known {
+                self.known.insert(name)
+            } else {
+                self.known.remove(&name)
+            };
+        }
+        for (model, namespace, routes) in changes.namespaces {
+            let of_model = self.models.entry(model.as_str().into()).or_default();
+            of_model.put(namespace, routes);
+            if of_model.open.is_empty() && of_model.shut.is_empty() {
+                self.models.remove(model.as_str());
+            }
+        }
+    }
+
+    /// The model that a name stands for now; none while nothing is committed for it.
+    pub(super) fn model(&self, name: &str) -> Option<&Arc<str>> {
+        self.names.get(name).or_else(|| self.adapters.get(name))
+    }
+
+    /// Cost: O(namespaces of the model that can serve); that of a failure does not depend on any size, but for an
+    /// adapter that nobody routable carries.
+    pub(super) fn route(&self, asked: &Asked<'_>, random: u64) -> Result<Route, RouteError> {
+        if self.closed {
+            return Err(RouteError::Closed);
+        }
+        let Some(model) = self.model(asked.name) else { return Err(self.unroutable(asked.name)) };
+        let adapter = self.adapter(asked.name);
+        let mut candidates: Vec<(usize, Route)> = Vec::new();
+        for routes in self.models.get(&**model).into_iter().flat_map(|routes| routes.open(asked)) {
+            for server in &routes.servers {
+                if let Ok(route) = candidate(model, routes, server, asked.model_type, adapter) {
+                    candidates.push((route.decode.len(), route));
+                }
+            }
+        }
+        draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string() })
+    }
+
+    /// Why there is no route, one sentence each; none if there is one. Cost: O(sets of the model).
+    pub(super) fn reasons(&self, asked: &Asked<'_>) -> Vec<String> {
+        if self.closed {
+            return vec!["the controller is closed".into()];
+        }
+        let Some(model) = self.model(asked.name) else {
+            let reason = match self.unroutable(asked.name) {
+                RouteError::NotFound => "nobody offers it any more",
+                _ if self.known.contains(asked.name) => "no pipeline is committed for it now",
+                _ => "discovery has not delivered its first snapshot",
+            };
+            return vec![reason.into()];
+        };
+        let adapter = self.adapter(asked.name);
+        let mut reasons = Vec::new();
+        let routes = self.models.get(&**model);
+        let all = routes.into_iter().flat_map(|routes| routes.open.iter().chain(&routes.shut));
+        let mut wanted: Vec<_> =
+            all.filter(|(namespace, _)| asked.namespace.is_none_or(|wanted| wanted == *namespace)).collect();
+        wanted.sort_unstable_by_key(|(namespace, _)| *namespace);
+        let committed = !wanted.is_empty();
+        for (namespace, routes) in wanted {
+            let namespace = clipped(namespace);
+            reasons.extend(routes.obstacles.iter().map(|obstacle| format!("namespace {namespace}: {obstacle}")));
+            if routes.obstacles.is_empty() {
+                for server in &routes.servers {
+                    match candidate(model, routes, server, asked.model_type, adapter) {
+                        Ok(_) => return Vec::new(),
+                        Err(unfit) => reasons.push(unfit.text(server, asked)),
+                    }
+                }
+            }
+        }
+        if !committed {
+            let place = asked.namespace.map(|wanted| format!(" in namespace {}", clipped(wanted)));
+            reasons.push(format!("no committed set{}", place.unwrap_or_default()));
+        }
+        reasons
+    }
+
+    /// Names of ready models.
+    pub(super) fn ready_names(&self) -> BTreeSet<&str> {
+        let is_ready = |model: &Arc<str>| self.models.get(&**model).is_some_and(|routes| !routes.open.is_empty());
+        let names = self.names.iter().chain(&self.adapters).filter(|(_, model)| is_ready(model));
+        names.map(|(name, _)| &**name).collect()
+    }
+
+    /// The name, if it is an adapter's.
+    fn adapter<'a>(&self, name: &'a str) -> Option<&'a str> {
+        (!self.names.contains_key(name)).then_some(name)
+    }
+
+    /// Clause Y6: before the first snapshot nothing is unknown, only not ready.
+    fn unroutable(&self, name: &str) -> RouteError {
+        if self.observed && !self.known.contains(name) {
+            RouteError::NotFound
+        } else {
+            RouteError::NotReady { model: name.into() }
+        }
+    }
+}
+
+/// The model types that the servers of a namespace offer, once for each server.
+fn types(routes: &NamespaceRoutes) -> impl Iterator<Item = &str> {
+    routes.servers.iter().flat_map(|server| server.key.model_types.split('|'))
+}
+
+/// Why a set cannot take a request. The usual cases cost no text.
+enum Unfit {
+    OtherType,
+    NoCarrier(SharedKey),
+    Obstacle(String),
+}
+
+impl Unfit {
+    fn text(self, server: &ServingSet, asked: &Asked<'_>) -> String {
+        match self {
+            Self::OtherType => {
+                let offered = server.key.model_types.replace('|', ", ");
+                let wanted = clipped(asked.model_type.unwrap_or_default());
+                format!("{} does not offer {wanted}; it offers {offered}", server.key)
+            }
+            Self::NoCarrier(set) => format!("no routable worker of {set} carries the adapter"),
+            Self::Obstacle(obstacle) => obstacle,
+        }
+    }
+}
+
+fn candidate(
+    model: &str,
+    routes: &NamespaceRoutes,
+    server: &ServingSet,
+    model_type: Option<&str>,
+    adapter: Option<&str>,
+) -> Result<Route, Unfit> {
+    if let Some(wanted) = model_type
+        && !server.key.model_types.split('|').any(|offered| offered == wanted)
+    {
+        return Err(Unfit::OtherType);
+    }
+    if let Some(obstacle) = routes.server_obstacle(server) {
+        return Err(Unfit::Obstacle(obstacle));
+    }
+    let limited = |set: &Arc<ServingSet>| carriers(set, adapter).map(Some);
+    Ok(Route {
+        model: model.into(),
+        namespace: server.key.endpoint.namespace.clone(),
+        binding: Arc::clone(server.binding()),
+        adapter: adapter.map(Into::into),
+        decode: carriers(server, adapter)?,
+        prefill: routes.prefill_for(server).map_or(Ok(None), limited)?,
+        encode: routes.encode_for(server).map_or(Ok(None), limited)?,
+    })
+}
+
+fn carriers(set: &ServingSet, adapter: Option<&str>) -> Result<Arc<Hop>, Unfit> {
+    let hop = set.hop_for(adapter).filter(|hop| adapter.is_none() || !hop.is_empty());
+    hop.ok_or_else(|| Unfit::NoCarrier(Arc::clone(&set.key)))
+}
+
+fn draw(mut candidates: Vec<(usize, Route)>, random: u64) -> Option<Route> {
+    if candidates.len() < 2 {
+        return candidates.pop().map(|(_, route)| route);
+    }
+    let total: usize = candidates.iter().map(|(weight, _)| weight).sum();
+    let mut ticket = scale(random, total);
+    let chosen = candidates.iter().position(|(weight, _)| {
+        let chosen = ticket < *weight;
+        ticket = ticket.saturating_sub(*weight);
+        chosen
+    });
+    chosen.map(|chosen| candidates.swap_remove(chosen).1)
+}
+
+fn replace<V>(map: &mut HashMap<Box<str>, V>, changes: impl IntoIterator<Item = (Box<str>, Option<V>)>) {
+    for (name, value) in changes {
+        match value {
+            Some(value) => drop(map.insert(name, value)),
+            None => drop(map.remove(&name)),
+        }
+    }
+}
