@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from workerset._log import Log
 from workerset._native import BuildSpec, BuildToken
+from workerset._text import said
 
 Build: TypeAlias = Callable[[BuildSpec], Awaitable[Any]]
 Close: TypeAlias = Callable[[Any], Any]
 
-_log = logging.getLogger("workerset.frontend")
+_log = Log("workerset.frontend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Builds:
         if self._watching:
             _, stubborn = await asyncio.wait(self._watching, timeout=_PATIENCE)
             if stubborn:
-                _log.error("%d builds ignore their cancellation and are left to themselves", len(stubborn))
+                left = "%d builds ignore their cancellation and are left to themselves"
+                _log.write(logging.ERROR, left, len(stubborn))
         for token in list(self._pipelines):
             self.withdraw(token)
         while self._closing:
@@ -119,7 +122,7 @@ class Builds:
     def _closed(self, task: asyncio.Task[None]) -> None:
         self._closing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("closing a pipeline failed: %s", _text(error), exc_info=error)
+            _log.write(logging.ERROR, "closing a pipeline failed: %s", said(error), error=error)
 
     async def _watch(self, token: BuildToken, work: asyncio.Task[Any]) -> None:
         await asyncio.wait({work}, timeout=self._timeout)
@@ -135,7 +138,8 @@ class Builds:
     def _outcome(self, token: BuildToken, work: asyncio.Task[Any], cancelled: bool, late: bool) -> Outcome:
         error = None if work.cancelled() else work.exception()
         if error is not None:
-            _log.warning("building generation %d failed: %s", token.generation, _text(error), exc_info=error)
+            failed = "building generation %d failed: %s"
+            _log.write(logging.WARNING, failed, token.generation, said(error), error=error)
         if not work.cancelled() and error is None:
             if not late:
                 return Built(work.result())
@@ -145,11 +149,7 @@ class Builds:
         if late:
             return Failed(f"the build took longer than {self._timeout:g} s")
         # A build that cancels itself must not count as cancelled: it would be queued again at once, for ever.
-        return Failed("the build cancelled itself" if error is None else _text(error))
-
-
-def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return Failed("the build cancelled itself" if error is None else said(error))
 
 
 _PATIENCE = 10.0  # seconds that closing waits for builds that were told to stop

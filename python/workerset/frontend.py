@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from workerset._builds import Builds, Built, Cancelled, Failed
+from workerset._log import Log
 from workerset._native import (
     AdmissionConfig,
     AdmissionController,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from workerset._native import BuildSpec, BuildToken, BuildVerdict, Event, Inventory, Route
     from workerset.discovery.base import Discovery
 
-_log = logging.getLogger("workerset.frontend")
+_log = Log("workerset.frontend")
 
 
 @final
@@ -299,7 +300,7 @@ class Frontend:
                     raise DiscoveryError("the source ended before its first snapshot")
                 return
             await self._tell_source("lost")
-            _log.error("the source failed and is read again in %g s: %r", pause, error, exc_info=error)
+            _log.write(logging.ERROR, "the source failed and is read again in %g s: %r", pause, error, error=error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _PAUSE_MAX)
 
@@ -321,7 +322,7 @@ class Frontend:
         if self._first is not None and not self._first.done():
             self._first.set_exception(error)
         else:
-            _log.critical("the driver stopped: %r", error, exc_info=error)
+            _log.write(logging.CRITICAL, "the driver stopped: %r", error, error=error)
         self._waiters.wake_all()
 
     async def _apply(self, batch: Sequence[Event]) -> None:

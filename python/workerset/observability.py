@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workerset._log import Log
 from workerset._native import (
     BuildBlocked,
     BuildCommitted,
@@ -21,11 +22,12 @@ from workerset._native import (
     RecordRefused,
     Succession,
 )
+from workerset._text import plain
 
 if TYPE_CHECKING:
     from workerset._native import Notice
 
-logger = logging.getLogger("workerset.admission")
+_log = Log("workerset.admission")
 
 
 def log_notice(notice: Notice) -> None:
@@ -39,20 +41,16 @@ def log_notice(notice: Notice) -> None:
     `Succession`, `ModelNotReady`, an absent hop. INFO: the rest.
     """
     level = _level(notice)
-    if logger.isEnabledFor(level):
-        logger.log(level, "%s", describe(notice), extra=_fields(notice))
+    if _log.is_enabled(level):
+        _log.write(level, describe(notice), extra=_fields(notice))
 
 
 def describe(notice: Notice) -> str:
     """The notice as one line, complete by itself.
 
-    Whatever of it was written by others (keys, names, reasons) cannot begin another line: what is not printable is
-    escaped.
+    Whatever of it was written by others (keys, names, reasons) cannot begin another line: see `plain`.
     """
-    text = _sentence(notice)
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return plain(_sentence(notice))
 
 
 @dataclass(frozen=True, slots=True)

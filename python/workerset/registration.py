@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+from workerset._log import Log
 from workerset._native import ModelCard
 from workerset.discovery._open import publisher
 from workerset.discovery._worker_records import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Card: TypeAlias = ModelCard | Mapping[str, Any] | str | bytes
 Transport: TypeAlias = str | Mapping[str, object] | Callable[[int], Mapping[str, object]]
 
-_log = logging.getLogger("workerset.registration")
+_log = Log("workerset.registration")
 
 
 @asynccontextmanager
@@ -222,7 +223,7 @@ class RegisteredWorker:
         try:
             await self._writer.withdraw(last=True)
         except DiscoveryError as error:
-            _log.warning("%s could not be withdrawn and is left to expire: %s", self.instance_key, error)
+            _log.write(logging.WARNING, "%s could not be withdrawn and is left to expire: %s", self.instance_key, error)
 
     async def _keep(self) -> None:
         while True:
@@ -235,7 +236,7 @@ class RegisteredWorker:
                 except DiscoveryError as error:
                     if self._told != str(error):
                         self._told = str(error)
-                        _log.warning("no sign of life for %s: %s; tried again", self.instance_key, error)
+                        _log.write(logging.WARNING, "no sign of life for %s: %s; tried again", self.instance_key, error)
 
     async def _kept(self) -> bool:
         """Give the sign of life. False: the worker is not, or no longer, published whole."""
@@ -253,7 +254,12 @@ class RegisteredWorker:
         for suffix, adapter in self._adapters.items():
             await self._writer.create(*self._card_record(new, adapter, suffix))
         if self._keeper is not None:
-            _log.warning("a record of %s is gone; the worker goes on as %s", self.instance_key, self._place.key(new))
+            _log.write(
+                logging.WARNING,
+                "a record of %s is gone; the worker goes on as %s",
+                self.instance_key,
+                self._place.key(new),
+            )
         self._published, self._instance_id = True, new
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
@@ -278,4 +284,4 @@ class RegisteredWorker:
 
 def _stopped(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        _log.critical("a worker gives no signs of life any more: %r", error, exc_info=error)
+        _log.write(logging.CRITICAL, "a worker gives no signs of life any more: %r", error, error=error)

@@ -13,7 +13,7 @@ import click
 from workerset import discovery
 from workerset._native import AdmissionController, ModelCard, StartBuild
 from workerset.cli import _exact
-from workerset.cli._output import fail
+from workerset.cli._output import fail, write_error
 from workerset.discovery import FileDiscovery
 from workerset.errors import CardError, ConfigError, DiscoveryError, ModelNotFound, NotReady
 
@@ -97,7 +97,7 @@ def look(url: str | None, config: AdmissionConfig) -> Look:
     except DiscoveryError as error:
         fail(str(error), "check the URL, and that this user may read there")
     if isinstance(source, FileDiscovery) and not source.root.exists():
-        click.echo(f"workerset: {source.root} does not exist: taken as an empty store", err=True)
+        write_error(f"workerset: {source.root} does not exist: taken as an empty store")
     controller = AdmissionController(config)
     controller.apply([reset], now=0.0)
     while (output := controller.poll()) is not None:

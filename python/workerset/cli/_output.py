@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from workerset._native import AdmissionConfig, NamespaceFilter
+from workerset._text import plain, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -73,46 +73,52 @@ def make_config(profile: str, namespace: str | None = None, namespace_prefix: st
     return AdmissionConfig(checksum_profile=chosen, namespaces=namespaces)
 
 
-def console() -> Console:
-    """Stdout. Lines are never broken or cut; coloured on a terminal unless NO_COLOR is set."""
-    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+def line(*parts: str | tuple[str, str]) -> Text:
+    """A line of text: parts, some with a style. The only way to make one, so that no text can act on a terminal."""
+    return Text.assemble(*(plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts))
 
 
 def write_lines(lines: Iterable[Text]) -> None:
-    """Lines of text."""
-    out = console()
-    for line in lines:
-        out.print(line)
+    """Write to stdout. Lines are never broken or cut; coloured on a terminal unless NO_COLOR is set."""
+    out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    for each in lines:
+        out.print(each)
 
 
 def write_json(value: Any) -> None:
     """One line of JSON, names in the order given."""
-    click.echo(json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str))
+    click.echo(to_json(value))
+
+
+def write_error(message: str) -> None:
+    """One line to stderr."""
+    click.echo(plain(message), err=True)
 
 
 def columns(rows: Sequence[Sequence[str | Text]], indent: int) -> list[Text]:
     """Rows as lines, cells aligned, the last one free. Nothing is cut off."""
-    cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cells = [[line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     widths: dict[int, int] = {}
     for row in cells:
         for place, cell in enumerate(row[:-1]):
             widths[place] = max(widths.get(place, 0), cell.cell_len)
     lines = []
     for row in cells:
-        line = Text(" " * indent)
+        whole = Text(" " * indent)
         for place, cell in enumerate(row):
-            line.append_text(cell)
+            whole.append_text(cell)
             if place + 1 < len(row):
-                line.append(" " * (widths[place] - cell.cell_len + 2))
-        lines.append(line)
+                whole.append(" " * (widths[place] - cell.cell_len + 2))
+        lines.append(whole)
     return lines
 
 
 def fail(message: str, hint: str = "") -> NoReturn:
     """Say on stderr what is not as wished, and exit with 1."""
-    click.echo(f"workerset: {message}", err=True)
+    write_error(f"workerset: {message}")
     if hint:
-        click.echo(f"\nhint: {hint}", err=True)
+        write_error("")
+        write_error(f"hint: {hint}")
     sys.exit(1)
 
 
@@ -128,4 +134,4 @@ def count(number: int, noun: str) -> str:
 
 def value_text(value: object) -> str:
     """A card's value in a line of text."""
-    return "(absent)" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "(absent)" if value is None else to_json(value)

@@ -16,9 +16,11 @@ from workerset.cli._output import (
     PROFILES,
     columns,
     fail,
+    line,
     make_config,
     output_option,
     value_text,
+    write_error,
     write_json,
     write_lines,
 )
@@ -55,13 +57,13 @@ def checksum(cards: tuple[str, ...], profiles: tuple[str, ...], as_json: bool) -
         write_json(report)
     for item in report:
         if item["error"] is not None:
-            click.echo(f"workerset: {item['card']}: as {item['profile']} decodes it: {item['error']}", err=True)
+            write_error(f"workerset: {item['card']}: as {item['profile']} decodes it: {item['error']}")
         elif not as_json:
-            click.echo(f"{item['mdcsum']}  {item['profile']}  {item['card']}")
+            lines = [line(f"{item['mdcsum']}  {item['profile']}  {item['card']}")]
             if item["mdc_checksum"] != item["mdcsum"]:
-                click.echo(
-                    f"{item['mdc_checksum']}  {item['profile']}  {item['card']} (as admitted, with its prefill role)"
-                )
+                admitted = f"{item['mdc_checksum']}  {item['profile']}  {item['card']}"
+                lines.append(line(f"{admitted} (as admitted, with its prefill role)"))
+            write_lines(lines)
     if any(item["error"] is not None for item in report):
         sys.exit(1)
 

@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 
 import click
-from rich.text import Text
 
-from workerset.cli._output import console, output_option, write_json
+from workerset.cli._output import line, output_option, write_error, write_json, write_lines
 from workerset.cli._story import Story, StoryError
 
 
@@ -28,7 +27,7 @@ def demo(as_json: bool) -> None:
     def tell(title: str, text: str) -> None:
         told.append({"title": title, "text": text})
         if not as_json:
-            console().print(Text.assemble((f"{title}\n", "bold"), text, "\n"))
+            write_lines([line((title, "bold")), *map(line, text.split("\n")), line()])
 
     # The rejections that the story provokes are part of what it tells, not news for stderr.
     admission = logging.getLogger("workerset.admission")
@@ -45,5 +44,5 @@ def demo(as_json: bool) -> None:
     if as_json:
         write_json({"ok": not failure, "failure": failure or None, "steps": told})
     if failure:
-        click.echo(f"workerset: the demo failed: {failure}", err=True)
+        write_error(f"workerset: the demo failed: {failure}")
         sys.exit(1)

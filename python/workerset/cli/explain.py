@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.text import Text
 
 from workerset._native import explain as explain_cards
 from workerset.cli._look import look
@@ -16,6 +15,7 @@ from workerset.cli._output import (
     count,
     discovery_option,
     fail,
+    line,
     make_config,
     output_option,
     value_text,
@@ -25,6 +25,8 @@ from workerset.cli._output import (
 from workerset.errors import CardError
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from workerset._native import CohortEntry, RejectedEntry, WorkerSetEntry
     from workerset.cli._look import Look
 
@@ -113,18 +115,18 @@ def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, prof
 
 
 def _describe(report: dict[str, Any]) -> list[Text]:
-    lines = [Text(str(report["model"]), "bold")]
+    lines = [line((str(report["model"]), "bold"))]
     for entry in report["worker_sets"]:
         types = entry["model_types"] or "no model type"
         place = f"{entry['namespace']}/{entry['component']}/{entry['endpoint']}"
-        lines += [Text(""), Text(f"{place}  {types}  {entry['worker_type']}")]
+        lines += [line(), line(f"{place}  {types}  {entry['worker_type']}")]
         lines += _cohort_lines("incumbent", "green", entry["incumbent"])
         for cohort in entry["rejected"]:
             title = "rejected, next in line" if cohort["place"] == 1 else f"rejected, number {cohort['place']} in line"
             lines += _cohort_lines(title, "red", cohort)
             if cohort["unexplained"] is not None:
                 names = ", ".join(cohort["differs"])
-                lines.append(Text(f"    differs in {names}; values cannot be shown: {cohort['unexplained']}"))
+                lines.append(line(f"    differs in {names}; values cannot be shown: {cohort['unexplained']}"))
                 continue
             rows = [("field", "incumbent", "rejected")]
             rows += [
@@ -133,17 +135,17 @@ def _describe(report: dict[str, Any]) -> list[Text]:
             ]
             lines += columns(rows, 4)
         if entry["rejected"]:
-            lines.append(Text("  The next in line takes over when the last incumbent worker is gone."))
+            lines.append(line("  The next in line takes over when the last incumbent worker is gone."))
         else:
-            lines.append(Text("  Nobody is rejected."))
+            lines.append(line("  Nobody is rejected."))
     if report["refused"]:
-        lines += [Text(""), Text("refused records, of whatever model", "bold red")]
+        lines += [line(), line(("refused records, of whatever model", "bold red"))]
         lines += columns([(item["key"], item["reason"]) for item in report["refused"]], 2)
     return lines
 
 
 def _cohort_lines(title: str, style: str, cohort: dict[str, Any]) -> list[Text]:
     since = "" if cohort["since"] is None else f", since {cohort['since']}"
-    lines = [Text.assemble("  ", (title, style), f"  {count(len(cohort['members']), 'worker')}{since}")]
-    lines.append(Text(f"    mdc_checksum {cohort['mdc_checksum']}"))
-    return lines + [Text(f"    {key}") for key in cohort["members"]]
+    lines = [line("  ", (title, style), f"  {count(len(cohort['members']), 'worker')}{since}")]
+    lines.append(line(f"    mdc_checksum {cohort['mdc_checksum']}"))
+    return lines + [line(f"    {key}") for key in cohort["members"]]

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
-from rich.text import Text
 
 from workerset._native import CancelBuild, StartBuild, Withdraw
 from workerset.cli._look import why_not_ready
-from workerset.cli._output import config_options, make_config, output_option, write_json, write_lines
+from workerset.cli._output import config_options, line, make_config, output_option, write_json, write_lines
 from workerset.cli._script import BadLineError, Script, Step
 from workerset.cli.status import describe as describe_inventory
 from workerset.observability import describe as describe_notice
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from rich.text import Text
 
     from workerset._native import Inventory
 
@@ -53,9 +54,9 @@ def replay(
     script = Script(make_config(profile, namespace, namespace_prefix), recorded=builds == "recorded")
     try:
         with _open(file) as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    _show(script.run(number, line), script.inventory() if each else None, script, as_json)
+            for number, text in enumerate(lines, 1):
+                if text.strip():
+                    _show(script.run(number, text), script.inventory() if each else None, script, as_json)
     except BadLineError as error:
         raise click.UsageError(f"{file}: {error}") from error
     except UnicodeDecodeError as error:
@@ -64,7 +65,7 @@ def replay(
     if as_json:
         write_json({"inventory": inventory.to_dict()})
     else:
-        write_lines([Text(""), Text(f"at {script.now:g}", "bold"), *_inventory_lines(inventory, script)])
+        write_lines([line(), line((f"at {script.now:g}", "bold")), *_inventory_lines(inventory, script)])
 
 
 def _open(file: str) -> AbstractContextManager[TextIO]:
@@ -78,19 +79,19 @@ def _open(file: str) -> AbstractContextManager[TextIO]:
 
 def _show(step: Step, inventory: Inventory | None, script: Script, as_json: bool) -> None:
     if as_json:
-        line: dict[str, Any] = {
+        told: dict[str, Any] = {
             "event": step.event,
             "at": step.at,
             "commands": [command.to_dict() for command in step.commands],
             "notices": [notice.to_dict() for notice in step.notices],
         }
         if inventory is not None:
-            line["inventory"] = inventory.to_dict()
-        write_json(line)
+            told["inventory"] = inventory.to_dict()
+        write_json(told)
         return
-    lines = [Text(f"{step.event}  at {step.at:g}  {step.what}", "bold")]
-    lines += [Text(f"     {_command_text(command)}", "cyan") for command in step.commands]
-    lines += [Text(f"     {type(notice).__name__}: {describe_notice(notice)}") for notice in step.notices]
+    lines = [line((f"{step.event}  at {step.at:g}  {step.what}", "bold"))]
+    lines += [line((f"     {_command_text(command)}", "cyan")) for command in step.commands]
+    lines += [line(f"     {type(notice).__name__}: {describe_notice(notice)}") for notice in step.notices]
     write_lines(lines if inventory is None else lines + _inventory_lines(inventory, script))
 
 

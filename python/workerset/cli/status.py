@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
-from rich.text import Text
 
 from workerset.cli._look import ENDPOINTS, look
 from workerset.cli._output import (
@@ -14,6 +13,7 @@ from workerset.cli._output import (
     config_options,
     count,
     discovery_option,
+    line,
     make_config,
     output_option,
     short,
@@ -23,6 +23,8 @@ from workerset.cli._output import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from rich.text import Text
 
     from workerset._native import Inventory, WorkerSetEntry
     from workerset.cli._look import Look
@@ -56,41 +58,41 @@ def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look |
     """
     source = inventory.source
     age = "no snapshot yet" if source.snapshot_age is None else f"snapshot {source.snapshot_age:.1f} s old"
-    lines = [Text(f"source {source.state}, {age}, revision {source.revision}, checksum profile {inventory.profile}")]
+    lines = [line(f"source {source.state}, {age}, revision {source.revision}, checksum profile {inventory.profile}")]
     refused = {entry.key: entry.reason for entry in inventory.refused}
     for model, sets in groupby(inventory.worker_sets, key=lambda entry: entry.model):
         reason = not_ready(model)
-        verdict = Text(f"not ready: {reason}", "red") if reason else Text("ready", "green")
-        lines += [Text(""), Text.assemble((model, "bold"), "  ", verdict)]
+        verdict = (f"not ready: {reason}", "red") if reason else ("ready", "green")
+        lines += [line(), line((model, "bold"), "  ", verdict)]
         for entry in sets:
             lines += _worker_set(entry, refused)
     if not inventory.worker_sets:
-        lines += [Text(""), Text("no WorkerSet: nobody registered a usable card")]
+        lines += [line(), line("no WorkerSet: nobody registered a usable card")]
     if inventory.refused:
-        lines += [Text(""), Text("refused records (they count for nothing)", "bold red")]
+        lines += [line(), line(("refused records (they count for nothing)", "bold red"))]
         lines += columns([(entry.key, entry.reason) for entry in inventory.refused], 2)
     alone = seen.endpoints_without_card() if seen is not None else []
     if alone:
-        lines += [Text(""), Text("endpoint records without a card (no model is served there)", "bold")]
-        lines += [Text(f"  {key}") for key in alone]
+        lines += [line(), line(("endpoint records without a card (no model is served there)", "bold"))]
+        lines += [line(f"  {key}") for key in alone]
     return lines
 
 
 def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]:
     types = entry.model_types or "no model type"
-    lines = [Text(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
+    lines = [line(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
     phase = entry.phase if entry.generation is None else f"{entry.phase}, generation {entry.generation}"
-    rows: list[tuple[str | Text, ...]] = [("phase", Text(phase, "green" if entry.phase == "ready" else "yellow"))]
+    rows: list[tuple[str | Text, ...]] = [("phase", line((phase, "green" if entry.phase == "ready" else "yellow")))]
     holds = f"{count(len(entry.admitted), 'worker')} admitted, {len(entry.routable)} routable"
     rows.append(("incumbent", f"{short(entry.incumbent.mdc_checksum)}  {holds}"))
     for cohort in entry.rejected:
         differs = ", ".join(cohort.differs)
         told = f"{short(cohort.mdc_checksum)}  {count(len(cohort.members), 'worker')} rejected, differs in {differs}"
-        rows.append(("rejected", Text(told, "red")))
+        rows.append(("rejected", line((told, "red"))))
     if unusual := [kind for kind in entry.transports if kind not in _DIALLED]:
-        rows.append(("transport", Text(f"{', '.join(unusual)}: not every client can dial it", "yellow")))
+        rows.append(("transport", line((f"{', '.join(unusual)}: not every client can dial it", "yellow"))))
     rows += [("adapter", adapter) for adapter in entry.adapters]
-    rows += [("adapter", Text(f"{item.key}  not offered: {item.reason}", "yellow")) for item in entry.unprojected]
+    rows += [("adapter", line((f"{item.key}  not offered: {item.reason}", "yellow"))) for item in entry.unprojected]
     rows += [
         (f"{name} hop", hop.state if not hop.reason else f"{hop.state}: {hop.reason}")
         for name, hop in entry.hops.items()
@@ -98,7 +100,7 @@ def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]
     lines += columns(rows, 4)
     idle = _without_traffic(entry, refused)
     if idle:
-        lines.append(Text("    no traffic reaches", "yellow"))
+        lines.append(line(("    no traffic reaches", "yellow")))
         named: list[tuple[str, str]] = []
         for reason, keys in idle:
             named += [(key, reason) for key in keys[:_SHOWN]]

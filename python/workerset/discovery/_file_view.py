@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from workerset._log import Log
 from workerset._native import Apply, Delete, Reset
 from workerset.discovery._file_store import FileStore, StoredFile, encode_name, record_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_log = logging.getLogger("workerset.discovery")
+_log = Log("workerset.discovery")
 
 
 @dataclass(slots=True)
@@ -133,6 +134,8 @@ class FileView:
         if file.value is not None:
             return blake2b(file.value, digest_size=16).digest()
         if told is None:
-            _log.warning("%s cannot be read and is left out until it can", self._store.root + "/" + file.path)
+            _log.write(
+                logging.WARNING, "%s cannot be read and is left out until it can", self._store.root + "/" + file.path
+            )
             return None
         return told.digest

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workerset._log import Log
 from workerset._waiting import wait_set
 from workerset.discovery._file_store import is_temporary
 from workerset.errors import ConfigError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from watchfiles import Change
 
-_log = logging.getLogger("workerset.discovery")
+_log = Log("workerset.discovery")
 
 
 class FolderWatcher:
@@ -114,7 +115,7 @@ class FolderWatcher:
         self._changed.set()
         if self._told != str(error):
             self._told = str(error)
-            _log.warning("cannot watch the store (%s); it is listed again and again instead", error)
+            _log.write(logging.WARNING, "cannot watch the store (%s); it is listed again and again instead", error)
 
 
 def _as_told(folders: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workerset._log import Log
 from workerset.discovery._file_store import FileStore
 from workerset.discovery._file_view import FileView
 from workerset.discovery._file_watch import FolderWatcher
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from workerset._native import Event, Reset
 
-_log = logging.getLogger("workerset.discovery")
+_log = Log("workerset.discovery")
 
 
 class FileDiscovery:
@@ -127,7 +128,9 @@ class FileDiscovery:
                     watched = None
                     if lost != str(error):
                         lost = str(error)
-                        _log.warning("%s: %s; nothing is removed until it can be listed again", self.root, lost)
+                        _log.write(
+                            logging.WARNING, "%s: %s; nothing is removed until it can be listed again", self.root, lost
+                        )
                         self._source = SourceState("lost", lost)
                         yield []
                     await watcher.changed(_LOOK)
