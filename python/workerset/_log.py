@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import traceback
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from workerset._text import plain, said
@@ -63,6 +65,24 @@ class Log:
             logging.Handler().handleError(record)
 
 
+class Repeats:
+    """Tells a new failure from one that was told before, so that its traceback is written once. Bounded."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[object, None] = OrderedDict()
+
+    def is_new(self, where: str, error: BaseException) -> bool:
+        """Whether no such error was told there: of that type, raised at that line, with that text but for numbers."""
+        frames = tuple((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
+        key = (where, type(error), frames, _NUMBER.sub("#", said(error)))
+        is_new = key not in self._told
+        self._told[key] = None
+        self._told.move_to_end(key)
+        if len(self._told) > _REMEMBERED:
+            self._told.popitem(last=False)
+        return is_new
+
+
 def _traceback(error: BaseException) -> str:
     """The traceback. Line breaks in the texts of exceptions are escaped, those of its own form are not."""
     lines: list[str] = []
@@ -74,3 +94,7 @@ def _traceback(error: BaseException) -> str:
         is_frame = part.startswith('  File "') or part.lstrip().startswith(("|", "+"))  # a frame, or part of a group
         lines += part.strip("\n").split("\n") if is_frame else [part.strip("\n")]
     return "\n".join(map(plain, lines))
+
+
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")  # an address, a size, a time: it differs where the failure does not
+_REMEMBERED = 1000  # failures

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, final
 
+from workerset._log import Log
+from workerset._text import said
 from workerset._waiters import Wanted
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
     from workerset._native import Inventory, Route
     from workerset.frontend import Frontend
+
+_log = Log("workerset.frontend")
 
 
 @final
@@ -30,9 +35,7 @@ class ThreadedFrontend:
 
     def __init__(self, make: Callable[[], Frontend]) -> None:
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Frontend]] = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(_serve(make, started)), name="workerset-frontend", daemon=True
-        )
+        self._thread = threading.Thread(target=_run, args=(make, started), name="workerset-frontend", daemon=True)
         self._thread.start()
         if (error := started.exception()) is not None:
             self._thread.join()
@@ -74,6 +77,19 @@ class ThreadedFrontend:
             self._thread.join()
 
 
+def _run(
+    make: Callable[[], Frontend],
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Frontend]],
+) -> None:
+    try:
+        asyncio.run(_serve(make, started))
+    except BaseException as error:  # noqa: BLE001  # what a callback ended the loop with ends this thread, no more
+        if started.done():
+            _log.write(logging.CRITICAL, "the frontend is closed, for its loop has ended: %s", said(error), error=error)
+        else:
+            started.set_exception(error)
+
+
 async def _serve(
     make: Callable[[], Frontend],
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Frontend]],
@@ -86,8 +102,10 @@ async def _serve(
         return
     frontend = entering.result()
     started.set_result((asyncio.get_running_loop(), stop, frontend))
-    await stop.wait()
-    await frontend.aclose()
+    try:
+        await stop.wait()
+    finally:  # also when the loop ends otherwise, so that nobody is served what is not kept up to date
+        await frontend.aclose()
 
 
 async def _enter(make: Callable[[], Frontend]) -> Frontend:

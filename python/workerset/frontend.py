@@ -61,8 +61,8 @@ class Frontend:
         discovery: the source. The frontend closes it.
         build: `async def build(spec) -> pipeline`, run once for every `StartBuild`; what it returns is the route's
             `pipeline`. Cancelled on `CancelBuild` and at `build_timeout`, and then expected to end soon: it holds a
-            build place until it does. What it raises is a failed build, tried again (clause S7). Default: no pipeline,
-            success at once.
+            build place until it does, for 10 s at most. Whatever it raises is a failed build, tried again (clause S7),
+            but `SystemExit` and `KeyboardInterrupt`, which end the loop. Default: no pipeline, success at once.
         close: told to drop a pipeline: one that was withdrawn, and one whose build was fenced, blocked or late. A plain
             function (run on the loop) or an async one. What it raises is logged. A pipeline that is None is not closed.
         config: of the controller; default `AdmissionConfig()`.
@@ -70,7 +70,7 @@ class Frontend:
         build_timeout: seconds that one build may take.
 
     Raises:
-        ConfigError: a timeout is not positive.
+        ConfigError: a timeout is not positive, or `build` or `close` cannot be called.
 
     """
 
@@ -87,6 +87,9 @@ class Frontend:
         for name, value in (("start_timeout", start_timeout), ("build_timeout", build_timeout)):
             if not value > 0:
                 raise ConfigError(name, f"{value!r} is not a positive number of seconds")
+        for name, function in (("build", build), ("close", close)):
+            if function is not None and not callable(function):
+                raise ConfigError(name, f"{type(function).__name__} cannot be called")
         self._discovery = discovery
         self._controller = AdmissionController(config if config is not None else AdmissionConfig())
         self._builds = Builds(build or _no_pipeline, close, build_timeout, self._report)
@@ -243,7 +246,8 @@ class Frontend:
     async def aclose(self) -> None:
         """Stop: retire every hop, cancel the builds, close the pipelines and the source. Repeating it is harmless.
 
-        Builds that ignore their cancellation are left to themselves after 10 s, with an error in the log.
+        Builds that ignore their cancellation, and a `close` that does not end, are left to themselves after 10 s each,
+        with an error in the log.
         """
         if self._closed:
             return

@@ -201,7 +201,7 @@ async def test_closing_does_not_wait_for_ever_for_a_deaf_build(
     put(source, 1)
     async with Frontend(source, build=workshop.build, close=workshop.close) as frontend:
         await until(frontend, lambda: len(workshop.specs) == 1)
-    assert "1 builds ignore their cancellation" in caplog.text
+    assert "the build of generation 1 ignores its cancellation" in caplog.text
     closed = asyncio.Event()
     monkeypatch.setattr(frontend._builds, "_close", lambda _pipeline: closed.set())
     gate.set()
