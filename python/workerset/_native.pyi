@@ -136,6 +136,7 @@ class AdmissionConfig(_Record):
 
     - ``checksum_profile``: the release whose checksum is computed (clause I7)
     - ``max_concurrent_builds``: builds that run at once, 1 to 1,000,000 (clause S7)
+    - ``max_record_bytes``: a larger record is refused without a look at it, 1 to 1 GiB; default 4 MiB (etcd takes 1.5)
     - ``namespaces``: which namespaces are looked at; default all
     - ``linger_seconds``: how long a model whose last worker left stays known, 0 to 1e9 (clause Y6)
     - ``tokenizer_backend``, ``tokenizer_fallback``: overwrite every card's, never a checksum (WIRE 4 b)
@@ -147,6 +148,7 @@ class AdmissionConfig(_Record):
     __match_args__ = ()
     checksum_profile: Final[_Profile]
     max_concurrent_builds: Final[int]
+    max_record_bytes: Final[int]
     namespaces: Final[NamespaceFilter]
     linger_seconds: Final[float]
     tokenizer_backend: Final[str | None]
@@ -158,6 +160,7 @@ class AdmissionConfig(_Record):
         *,
         checksum_profile: str = "1.6",
         max_concurrent_builds: int = 8,
+        max_record_bytes: int = 4_194_304,
         namespaces: NamespaceFilter = ...,
         linger_seconds: float = 60.0,
         tokenizer_backend: str | None = None,

@@ -66,15 +66,19 @@ class Apply(_Record):
     as the backend stores it, copied once; None in the entries of a :class:`Reset` only: still there, unchanged since
     last applied. ``revision``: where in the source's order this was seen; 0 when unknown. ``created``: when the key was
     created, in any unit that orders the keys of one source (clause R6). ``incarnation``: identity of the registration
-    behind the key, where the source has one (clause I8).
+    behind the key, where the source has one (clause I8). ``refused``: why the source does not hand the value over, for
+    it is too large, say; ``value`` is None then, and the record is refused (clause R7).
+
+    Raises :class:`ValueError` for a value that was refused.
     """
 
-    __match_args__ = ("path", "value", "revision", "created", "incarnation")
+    __match_args__ = ("path", "value", "revision", "created", "incarnation", "refused")
     path: Final[str]
     value: Final[bytes | str | None]
     revision: Final[int]
     created: Final[int | None]
     incarnation: Final[str | None]
+    refused: Final[str | None]
     def __new__(
         cls,
         path: str,
@@ -82,6 +86,7 @@ class Apply(_Record):
         revision: int = 0,
         created: int | None = None,
         incarnation: str | None = None,
+        refused: str | None = None,
     ) -> Self: ...
 
 @final

@@ -315,6 +315,7 @@ class Frontend:
                 await self._apply(batch)
                 if not first.done() and any(isinstance(event, Reset) for event in batch):
                     first.set_result(None)
+                del batch  # a listing is large, and the next item may be long in coming
         finally:
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()

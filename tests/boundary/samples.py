@@ -29,7 +29,14 @@ SPEC_DICT = {
     "card": CARD.to_dict(),
     "representative": "ns/c/e/1f",
 }
-APPLY_DICT = {"path": "v1/mdc/ns/c/e/1f", "value": "{}", "revision": 3, "created": -1, "incarnation": "i"}
+APPLY_DICT = {
+    "path": "v1/mdc/ns/c/e/1f",
+    "value": "{}",
+    "revision": 3,
+    "created": -1,
+    "incarnation": "i",
+    "refused": None,
+}
 
 
 class Sample(NamedTuple):
@@ -96,7 +103,7 @@ REJECTION_DICT = {
 }
 
 SAMPLES = [
-    Sample(workerset.Apply, ("v1/mdc/ns/c/e/1f", b"{}", 3, -1, "i"), APPLY_DICT),
+    Sample(workerset.Apply, ("v1/mdc/ns/c/e/1f", b"{}", 3, -1, "i", None), APPLY_DICT),
     Sample(workerset.Delete, ("v1/mdc/ns/c/e/1f", MAX), {"path": "v1/mdc/ns/c/e/1f", "revision": MAX}),
     Sample(workerset.Reset, ([APPLY], 5, "v1/mdc/"), {"entries": [APPLY_DICT], "as_of": 5, "prefix": "v1/mdc/"}),
     Sample(

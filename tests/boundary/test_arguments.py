@@ -24,6 +24,8 @@ untyped: Any = workerset
         ("max_concurrent_builds", 0),
         ("max_concurrent_builds", -1),
         ("max_concurrent_builds", 10**7),
+        ("max_record_bytes", 0),
+        ("max_record_bytes", (1 << 30) + 1),
         ("tokenizer_backend", "none-such"),
         ("linger_seconds", -1.0),
         ("linger_seconds", math.nan),
@@ -55,6 +57,7 @@ def test_a_configuration_is_a_record_of_named_options() -> None:
     assert config.to_dict() == {
         "checksum_profile": "1.5",
         "max_concurrent_builds": 2,
+        "max_record_bytes": 4_194_304,
         "namespaces": {"rule": "exact", "text": "ns", "strict": False},
         "linger_seconds": 60.0,
         "tokenizer_backend": "fastokens",

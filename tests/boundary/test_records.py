@@ -27,6 +27,7 @@ VALUES: list[Any] = [
 """Among them, for each field of each sample, one that it takes and that is not equal to the sample's."""
 _TOKENS = {"model", "worker_set", "mdc_checksum", "generation", "token"}
 TIED: dict[type, set[str]] = {
+    workerset.Apply: {"refused"},
     workerset.NamespaceFilter: {"rule"},
     workerset.BuildToken: {"model"},
     workerset.BuildSpec: _TOKENS,

@@ -131,21 +131,24 @@ class Follower:
             self.events.append(event)
             if isinstance(event, Reset):
                 assert event.as_of >= self._revision, "a listing knows what was told before"
-                assert all(entry.value is not None or entry.path in self.records for entry in event.entries)
-                self.records = {
-                    entry.path: self.records[entry.path] if entry.value is None else entry.value
-                    for entry in event.entries
-                }
+                assert all(told(entry) is not None or entry.path in self.records for entry in event.entries)
+                self.records = {entry.path: told(entry) or self.records[entry.path] for entry in event.entries}
                 self._revision = event.as_of
             else:
                 assert event.revision > self._revision, "revisions grow"
                 self._revision = event.revision
                 if isinstance(event, Apply):
-                    assert event.value is not None
-                    self.records[event.path] = event.value
+                    value = told(event)
+                    assert value is not None
+                    self.records[event.path] = value
                 elif isinstance(event, Delete):
                     assert event.path in self.records, "what was never told is not taken back"
                     del self.records[event.path]
+
+
+def told(entry: Apply) -> bytes | str | None:
+    """The value, or why it is refused; None: unchanged."""
+    return entry.value if entry.refused is None else f"refused: {entry.refused}"
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.discovery.harness import FileBackend
 from workerset import discovery
 from workerset.discovery import FileDiscovery, MemoryDiscovery
 from workerset.errors import ConfigError
@@ -50,6 +51,8 @@ async def test_a_memory_url_names_a_store_that_lives_while_it_is_open(url: str) 
         ("file:///a?ttl=-1", "ttl is '-1'"),
         ("file:///a?ttl=nan", "ttl is 'nan'"),
         ("file:///a?reload=1", "unknown option 'reload'"),
+        ("file:///a?max_record_bytes=0", "max_record_bytes is '0'"),
+        ("file:///a?max_record_bytes=1e3", "max_record_bytes is '1e3'"),
         ("memory://x", "takes a name behind the colon"),
     ],
 )
@@ -90,3 +93,10 @@ def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch)
 def test_other_backends_are_refused_with_what_would_do(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="available: file, mem"):
         discovery.from_environment(environ)
+
+
+async def test_a_url_bounds_the_records(tmp_path: Path) -> None:
+    backend = FileBackend(tmp_path)
+    backend.put("v1/mdc/a/b/c/1", b"x" * 11)
+    (entry,) = (await discovery.open(f"{backend.root.as_uri()}?ttl=0&max_record_bytes=10").snapshot()).entries
+    assert entry.refused == "it has 11 bytes, more than the 10 of max_record_bytes"

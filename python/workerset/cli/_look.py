@@ -81,7 +81,7 @@ class Look:
         """
         record = self.records.get(CARDS + key)
         if record is None or record.value is None:
-            raise CardError(f"there is no card record {key}")
+            raise CardError((record is not None and record.refused) or f"there is no card record {key}")
         return card_of_record(record.value, profile).normalized()
 
 

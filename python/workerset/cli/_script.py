@@ -202,7 +202,8 @@ class _Fields:
         value = self._members.get("value")
         if isinstance(value, dict):
             value = _exact.dumps(value)
-        unchanged = value is None and within_listing
+        refused = None if self._members.get("refused") is None else self.text("refused")
+        unchanged = value is None and (within_listing or refused is not None)
         if not unchanged and (not isinstance(value, str) or isinstance(value, _exact.Number)):
             raise self._wrong("value", value, "an object or its exact text")
         return Apply(
@@ -211,6 +212,7 @@ class _Fields:
             revision=self.integer("revision", 0),
             created=None if self._members.get("created") is None else self.integer("created", signed=True),
             incarnation=None if self._members.get("incarnation") is None else self.text("incarnation"),
+            refused=refused,
         )
 
     def _wrong(self, name: str, value: Any, expected: str) -> ValueError:

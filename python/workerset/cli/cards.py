@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from workerset.cli._output import (
     write_json,
     write_lines,
 )
+from workerset.discovery.base import MAX_RECORD_BYTES
 from workerset.errors import CardError
 
 _ALL = "all"
@@ -135,9 +137,11 @@ def _is_record(raw: bytes) -> bool:
 
 
 def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
     try:
-        return Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            raw = file.read(MAX_RECORD_BYTES + 1)
     except OSError as error:
         fail(f"{name}: {error.strerror}")
+    if len(raw) > MAX_RECORD_BYTES:
+        fail(f"{name}: it has more than {MAX_RECORD_BYTES} bytes, which no frontend reads of a record")
+    return raw

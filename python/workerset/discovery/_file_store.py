@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workerset.discovery._birthtime import birth_ns
+from workerset.discovery.base import MAX_RECORD_BYTES, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +61,8 @@ class StoredFile:
         path: the record's path, bucket included. Of a name that does not decode: bucket and raw name, which no valid
             path can equal, so the controller refuses the record and says so (clause R7).
         name: the file name.
-        value: the content; None if the file is there and cannot be read.
+        value: the content; None if the file is there and cannot be read, or is refused.
+        refused: why it is refused, unread or half read; empty if it is not.
         alive: the owner's last sign of life, seconds since 1970: the mtime, but no later than when that mtime was first
             seen.
         created: birth time, nanoseconds since 1970; None where unknown.
@@ -71,6 +73,7 @@ class StoredFile:
     path: str
     name: str
     value: bytes | None
+    refused: str
     alive: float
     created: int | None
     inode: int
@@ -88,12 +91,16 @@ class FileStore:
             only in the sweeps of its own processes, so with all of them dead the files stay; here it is applied on
             every read.
         clock: seconds since 1970, comparable with the mtimes.
+        limit: bytes of a record; a larger one is refused.
 
     """
 
-    def __init__(self, root: str, ttl: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, root: str, ttl: float, clock: Callable[[], float] = time.time, limit: int = MAX_RECORD_BYTES
+    ) -> None:
         self.root = root
         self.ttl = ttl
+        self._limit = limit
         self._clock = clock
         # Of files whose mtime was ahead of the clock when first seen: that mtime, and when it was.
         self._ahead: dict[str, tuple[float, float]] = {}
@@ -160,13 +167,10 @@ class FileStore:
             if self.expired(alive):
                 return None
             born = birth_ns(descriptor)
-            try:
-                value = _read_all(descriptor, status.st_size)
-            except OSError:
-                value = None
+            value, refused = self._content(descriptor, status.st_size)
         finally:
             os.close(descriptor)
-        return StoredFile(record_path(bucket, name), name, value, alive, born, status.st_ino)
+        return StoredFile(record_path(bucket, name), name, value, refused, alive, born, status.st_ino)
 
     def expired(self, alive: float) -> bool:
         """Whether a file with that last sign of life counts as removed."""
@@ -175,6 +179,22 @@ class FileStore:
     def remaining(self, alive: float) -> float:
         """Seconds until a file with that last sign of life expires; infinite without a TTL."""
         return alive + self.ttl - self._clock() if self.ttl > 0 else float("inf")
+
+    def _content(self, descriptor: int, size: int) -> tuple[bytes | None, str]:
+        """The value, and why it is refused. The size is a hint: the file may be growing."""
+        chunks, total = [], 0
+        if size <= self._limit:
+            try:
+                while chunk := os.read(descriptor, min(max(size, 4095), self._limit - total) + 1):
+                    chunks.append(chunk)
+                    total += len(chunk)
+                    if total > self._limit or len(chunk) == size:
+                        break
+            except OSError:
+                return None, ""
+        if max(size, total) > self._limit:
+            return None, too_large(max(size, total), self._limit)
+        return b"".join(chunks), ""
 
     def _sign_of_life(self, place: str, modified: float) -> float:
         ahead = self._ahead.get(place)
@@ -201,23 +221,13 @@ class FileStore:
         alive = self._sign_of_life(place, status.st_mtime)
         if stat.S_ISDIR(status.st_mode) or self.expired(alive):
             return None
-        return StoredFile(record_path(bucket, name), name, None, alive, None, status.st_ino)
+        return StoredFile(record_path(bucket, name), name, None, "", alive, None, status.st_ino)
 
 
 def record_path(bucket: str, name: str) -> str:
     """The path of the record in that file, see `StoredFile.path`."""
     key = decode_name(name)
     return f"{bucket}/{os.fsencode(name).decode(errors='backslashreplace') if key is None else key}"
-
-
-def _read_all(descriptor: int, size: int) -> bytes:
-    """Read to the end; the size is a hint, for the file may be growing."""
-    chunks = []
-    while chunk := os.read(descriptor, max(size + 1, 4096)):
-        chunks.append(chunk)
-        if len(chunk) == size:
-            break
-    return b"".join(chunks)
 
 
 # Without O_NONBLOCK a named pipe among the files would hang the listing; O_BINARY is Windows' own.

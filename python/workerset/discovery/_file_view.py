@@ -70,7 +70,10 @@ class FileView:
             identity = (file.inode, file.created)
             taken_over = known is not None and known.file != identity
             now[file.path] = _Told(file.name, digest, file.alive, identity, taken_over)
-            entries.append(Apply(file.path, None if unchanged else file.value, revision=as_of, created=file.created))
+            if unchanged:
+                entries.append(Apply(file.path, None, revision=as_of, created=file.created))
+            else:
+                entries.append(_apply(file, as_of))
         self._told = now
         self._expiries = [(told.alive, next(self._ties), path, told) for path, told in now.items()]
         heapq.heapify(self._expiries)
@@ -124,13 +127,15 @@ class FileView:
             self._expect(path, told)
         else:
             told.name, told.digest, told.alive, told.file = name, digest, file.alive, identity
-        if changed and file.value is not None:
-            events.append(Apply(path, file.value, revision=self._revision(), created=file.created))
+        if changed and digest is not None:
+            events.append(_apply(file, self._revision()))
 
     def _expect(self, path: str, told: _Told) -> None:
         heapq.heappush(self._expiries, (told.alive, next(self._ties), path, told))
 
     def _digest(self, file: StoredFile, told: _Told | None) -> bytes | None:
+        if file.refused:
+            return _REFUSED
         if file.value is not None:
             return blake2b(file.value, digest_size=16).digest()
         if told is None:
@@ -139,3 +144,10 @@ class FileView:
             )
             return None
         return told.digest
+
+
+def _apply(file: StoredFile, revision: int) -> Apply:
+    return Apply(file.path, file.value, revision, file.created, refused=file.refused or None)
+
+
+_REFUSED = b"refused"  # stands for the digest of what was not read

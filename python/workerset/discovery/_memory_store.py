@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from workerset._native import Apply, Delete, Reset
+from workerset.discovery.base import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +31,15 @@ class MemoryStore:
         self._listeners: WeakSet[Listener] = WeakSet()
         self.users: WeakSet[object] = WeakSet()
 
-    def put(self, path: str, value: bytes) -> None:
-        """Write a record; see `MemoryDiscovery.put`."""
+    def put(self, path: str, value: bytes, limit: int) -> None:
+        """Write a record; see `MemoryDiscovery.put`. Of one that is larger than the limit only that is kept."""
+        refused = too_large(len(value), limit) if len(value) > limit else None
         with self._lock:
             self._revision += 1
             known = self._records.get(path)
             created = known.created if known is not None else self._revision
-            record = Apply(path, value, revision=self._revision, created=created, incarnation=str(created))
+            kept = value if refused is None else None
+            record = Apply(path, kept, self._revision, created, str(created), refused)
             self._records[path] = record
             self._tell(record)
 
@@ -87,8 +90,9 @@ class Listener:
 class MemoryPublisher:
     """A `Publisher` for a store. Records do not expire here; they go with their owner or by somebody's hand."""
 
-    def __init__(self, store: MemoryStore, ttl: float) -> None:
+    def __init__(self, store: MemoryStore, ttl: float, limit: int) -> None:
         self.interval = ttl / 3
+        self._limit = limit
         self._store = store
         self._held: dict[str, None] = {}
         store.users.add(self)
@@ -99,12 +103,12 @@ class MemoryPublisher:
 
     async def create(self, path: str, value: bytes) -> None:
         """See `Publisher.create`."""
-        self._store.put(path, value)
+        self._store.put(path, value, self._limit)
         self._held[path] = None
 
     async def replace(self, path: str, value: bytes) -> None:
         """See `Publisher.replace`."""
-        self._store.put(path, value)
+        self._store.put(path, value, self._limit)
 
     async def remove(self, path: str) -> None:
         """See `Publisher.remove`."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from workerset.discovery._file_writer import FilePublisher
+from workerset.discovery.base import MAX_RECORD_BYTES
 from workerset.discovery.file import FileDiscovery
 from workerset.discovery.memory import MemoryDiscovery
 from workerset.errors import ConfigError
@@ -26,8 +27,9 @@ def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
 
     * `memory:` or `memory:name`: the store of that name in this process, a `MemoryDiscovery`. The same URL means the
       same store, as with every backend; `MemoryDiscovery()` makes one apart.
-    * `file:///dir`: Dynamo's file store below that folder. `ttl` (seconds, default 10, 0 = files never expire) and
-      `resync` (seconds, default 30, 0 = off) may follow as a query. A relative path is taken from the working folder.
+    * `file:///dir`: Dynamo's file store below that folder. `ttl` (seconds, default 10, 0 = files never expire),
+      `resync` (seconds, default 30, 0 = off) and `max_record_bytes` (default 4 MiB) may follow as a query. A relative
+      path is taken from the working folder.
 
     Raises:
         ConfigError: the scheme is not one of these, or the URL is malformed.
@@ -37,7 +39,8 @@ def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
     if parts.scheme == "memory":
         return MemoryDiscovery(_memory_name(url, parts))
     if parts.scheme == "file":
-        return FileDiscovery(*_file_options(url, parts))
+        options = _file_options(url, parts)
+        return FileDiscovery(options.root, options.ttl, options.resync, max_record_bytes=options.max_record_bytes)
     raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
 
 
@@ -56,8 +59,8 @@ def publisher(url: str, ttl: float) -> Publisher:
     if parts.scheme == "memory":
         return MemoryDiscovery(_memory_name(url, parts)).publisher(ttl)
     if parts.scheme == "file":
-        root, readers_ttl, _resync = _file_options(url, parts)
-        return FilePublisher(root, min(ttl, readers_ttl or ttl))
+        options = _file_options(url, parts)
+        return FilePublisher(options.root, min(ttl, options.ttl or ttl))
     raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
 
 
@@ -92,18 +95,27 @@ def _memory_name(url: str, parts: SplitResult) -> str:
     return unquote(parts.path)
 
 
-def _file_options(url: str, parts: SplitResult) -> tuple[str, float, float]:
-    """Folder, ttl, resync."""
+class _FileOptions(NamedTuple):
+    root: str
+    ttl: float
+    resync: float
+    max_record_bytes: int
+
+
+def _file_options(url: str, parts: SplitResult) -> _FileOptions:
     if parts.netloc not in ("", "localhost"):
         raise _refuse(url, f"names a host, {parts.netloc!r}; a folder has three slashes, file:///dir")
     if not parts.path:
         raise _refuse(url, "names no folder; write file:///dir")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    unknown = sorted(set(options) - {"ttl", "resync"})
+    unknown = sorted(set(options) - {"ttl", "resync", "max_record_bytes"})
     if unknown:
-        raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl and resync")
+        raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl, resync and max_record_bytes")
     ttl, resync = _seconds(url, options, "ttl", 10.0), _seconds(url, options, "resync", 30.0)
-    return unquote(parts.path), ttl, resync
+    limit = options.get("max_record_bytes", str(MAX_RECORD_BYTES))
+    if not (limit.isascii() and limit.isdecimal() and len(limit) < 20 and int(limit) > 0):
+        raise _refuse(url, f"max_record_bytes is {limit!r}, expected a number of bytes, 1 or more")
+    return _FileOptions(unquote(parts.path), ttl, resync, int(limit))
 
 
 def _seconds(url: str, options: Mapping[str, str], name: str, default: float) -> float:

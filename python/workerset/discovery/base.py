@@ -1,7 +1,8 @@
 """What a source of discovery records offers.
 
 An adapter hands on what the backend stores: paths and bytes. It never looks into a card (the controller decodes), never
-reorders, and never decides that a worker is gone because the backend cannot be reached.
+reorders, and never decides that a worker is gone because the backend cannot be reached. A value that is too large is
+handed on as refused (`Apply.refused`), unread.
 """
 
 from __future__ import annotations
@@ -9,10 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
+from workerset.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from workerset._native import Event, Reset
+
+MAX_RECORD_BYTES = 4 << 20
+"""What an adapter reads of a record at most, unless it is told otherwise: as `AdmissionConfig.max_record_bytes`."""
+
+
+def too_large(size: int, limit: int) -> str:
+    """Why a record is refused by its size. In the words of the controller, which has the same bound."""
+    return f"it has {size} bytes, more than the {limit} of max_record_bytes"
+
+
+def check_limit(max_record_bytes: int) -> None:
+    """Raise ConfigError unless the bound lets something through."""
+    if max_record_bytes < 1:
+        raise ConfigError("max_record_bytes", f"{max_record_bytes} is less than 1")
 
 
 class Discovery(Protocol):

@@ -20,7 +20,7 @@ from workerset._log import Log
 from workerset.discovery._file_store import FileStore
 from workerset.discovery._file_view import FileView
 from workerset.discovery._file_watch import FolderWatcher
-from workerset.discovery.base import SourceState
+from workerset.discovery.base import MAX_RECORD_BYTES, SourceState, check_limit
 from workerset.errors import DiscoveryError
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ class FileDiscovery:
         resync: seconds between two listings of everything (clause D4), drawn anew each time within 10 % around it; 0:
             none.
         clock: seconds since 1970, comparable with the files' mtimes.
+        max_record_bytes: a larger file is refused by its size, unread; at least 1.
+
+    Raises:
+        ConfigError: `max_record_bytes` is less than 1.
 
     """
 
@@ -63,8 +67,10 @@ class FileDiscovery:
         ttl: float = 10.0,
         resync: float = 30.0,
         clock: Callable[[], float] = time.time,
+        max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
-        self._store = FileStore(str(Path(root).absolute()), ttl, clock)
+        check_limit(max_record_bytes)
+        self._store = FileStore(str(Path(root).absolute()), ttl, clock, max_record_bytes)
         self._resync = resync
         self._count = itertools.count(1)
         self._seen: set[str] = set()  # buckets that existed at some time
@@ -139,6 +145,7 @@ class FileDiscovery:
                 self._source = SourceState("live")
                 if events:
                     yield events
+                events = []  # a listing is large, and the wait long
                 await watcher.changed(max(_TICK, min(_LOOK, view.next_expiry() + _TICK, due - time.monotonic())))
         finally:
             self._watchers.discard(watcher)

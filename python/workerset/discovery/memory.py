@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from workerset.discovery._memory_store import Listener, MemoryPublisher, MemoryStore, join
-from workerset.discovery.base import SourceState
+from workerset.discovery.base import MAX_RECORD_BYTES, SourceState, check_limit
 from workerset.errors import DiscoveryError
 
 if TYPE_CHECKING:
@@ -29,10 +29,16 @@ class MemoryDiscovery:
 
     Args:
         name: of the store; None: one of its own.
+        max_record_bytes: a larger value is refused by its size when it is put here, and not kept; at least 1.
+
+    Raises:
+        ConfigError: `max_record_bytes` is less than 1.
 
     """
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        check_limit(max_record_bytes)
+        self._limit = max_record_bytes
         self._store = MemoryStore() if name is None else join(name, self)
         self._source = SourceState("live")
         self._closed = False
@@ -52,7 +58,7 @@ class MemoryDiscovery:
             value: the record's JSON.
 
         """
-        self._store.put(path, value.encode() if isinstance(value, str) else value)
+        self._store.put(path, value.encode() if isinstance(value, str) else value, self._limit)
 
     def delete(self, path: str) -> None:
         """Remove a record; of an unknown path nothing is told."""
@@ -60,7 +66,7 @@ class MemoryDiscovery:
 
     def publisher(self, ttl: float) -> MemoryPublisher:
         """What `register` writes into this store with; it looks every third of `ttl` whether all is still there."""
-        return MemoryPublisher(self._store, ttl)
+        return MemoryPublisher(self._store, ttl, self._limit)
 
     def drop_connection(self, reason: str = "the connection was dropped") -> None:
         """Cut off the readers of this object, not those of other views.

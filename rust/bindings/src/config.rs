@@ -21,6 +21,8 @@ record! {
         checksum_profile: ProfileName => ProfileName(Profile::V1_6),
         /// How many builds run at once.
         max_concurrent_builds: i64 = 8,
+        /// Bytes of a record.
+        max_record_bytes: i64 = 4_194_304,
         /// Which namespaces are looked at.
         namespaces: Filter => Filter(NamespaceFilter::All),
         /// How long a model whose last worker left stays known.
@@ -35,7 +37,7 @@ record! {
         default_router_mode: Mode => Mode(RouterMode::RoundRobin),
     }
     by_name *;
-    signature "(*, checksum_profile='1.6', max_concurrent_builds=8, namespaces=..., linger_seconds=60.0, \
+    signature "(*, checksum_profile='1.6', max_concurrent_builds=8, max_record_bytes=4194304, namespaces=..., linger_seconds=60.0, \
         tokenizer_backend=None, tokenizer_fallback=None, \
         router_policy_files='refuse', default_router_mode='round_robin')";
     check AdmissionConfig::check;
@@ -47,6 +49,7 @@ impl AdmissionConfig {
         Ok(workerset_core::AdmissionConfig {
             checksum_profile: self.checksum_profile.0,
             max_concurrent_builds: self.builds()?,
+            max_record_bytes: self.record_bytes()?,
             namespaces: self.namespaces.0.clone(),
             linger_seconds: self.linger_seconds.0,
             tokenizer_backend: self.tokenizer_backend.clone(),
@@ -59,6 +62,7 @@ impl AdmissionConfig {
 
     fn check(&self) -> PyResult<()> {
         self.builds()?;
+        self.record_bytes()?;
         let seconds = self.linger_seconds.0;
         if !(0.0..=MAX_SECONDS).contains(&seconds) {
             return Err(error::config("linger_seconds", format!("{seconds} is not from 0 to {MAX_SECONDS} seconds")));
@@ -72,12 +76,18 @@ impl AdmissionConfig {
     }
 
     fn builds(&self) -> PyResult<usize> {
-        let builds = self.max_concurrent_builds;
-        usize::try_from(builds)
-            .ok()
-            .filter(|builds| (1..=MAX_BUILDS).contains(builds))
-            .ok_or_else(|| error::config("max_concurrent_builds", format!("{builds} is not from 1 to {MAX_BUILDS}")))
+        bounded("max_concurrent_builds", self.max_concurrent_builds, MAX_BUILDS)
     }
+
+    fn record_bytes(&self) -> PyResult<usize> {
+        bounded("max_record_bytes", self.max_record_bytes, MAX_BYTES)
+    }
+}
+
+/// An option that is from 1 to a maximum.
+fn bounded(field: &'static str, value: i64, most: usize) -> PyResult<usize> {
+    let valid = usize::try_from(value).ok().filter(|value| (1..=most).contains(value));
+    valid.ok_or_else(|| error::config(field, format!("{value} is not from 1 to {most}")))
 }
 
 /// A checksum profile by its name.
@@ -194,6 +204,9 @@ impl Field for Mode {
 
 /// More than any frontend can build at once; keeps sums of it far from overflow.
 const MAX_BUILDS: usize = 1_000_000;
+
+/// A gibibyte.
+const MAX_BYTES: usize = 1 << 30;
 
 /// About thirty years.
 const MAX_SECONDS: f64 = 1e9;

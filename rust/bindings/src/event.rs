@@ -20,7 +20,10 @@ record! {
         created: Option<i64> = None,
         /// Identity of the registration behind the key.
         incarnation: Option<String> = None,
+        /// Why the source does not hand the value over.
+        refused: Option<String> = None,
     }
+    check Apply::check;
 }
 
 record! {
@@ -47,6 +50,13 @@ record! {
 }
 
 impl Apply {
+    fn check(&self) -> PyResult<()> {
+        if self.refused.is_some() && self.value != Stored::Unchanged {
+            return Err(PyValueError::new_err("what the source refused has no value: value has to be None"));
+        }
+        Ok(())
+    }
+
     fn to_core(&self) -> workerset_core::Apply {
         workerset_core::Apply {
             path: self.path.clone(),
@@ -54,6 +64,7 @@ impl Apply {
             revision: self.revision,
             created: self.created,
             incarnation: self.incarnation.clone(),
+            refused: self.refused.clone(),
         }
     }
 }
@@ -76,9 +87,9 @@ pub(crate) fn events(iterable: &Bound<'_, PyAny>) -> PyResult<(Vec<Event>, usize
         let object = object?;
         if let Ok(apply) = object.cast::<Apply>() {
             let apply = apply.get();
-            if apply.value == Stored::Unchanged {
+            if apply.value == Stored::Unchanged && apply.refused.is_none() {
                 return Err(PyValueError::new_err(format!(
-                    "events[{index}]: value=None is for the entries of a Reset only"
+                    "events[{index}]: value=None is for the entries of a Reset and for refused records only"
                 )));
             }
             records += 1;

@@ -70,6 +70,8 @@ pub struct AdmissionConfig {
     pub checksum_profile: Profile,
     /// How many builds run at once, at least 1 (clause S7).
     pub max_concurrent_builds: usize,
+    /// Bytes of a record; a larger one is refused without a look at it.
+    pub max_record_bytes: usize,
     /// Which namespaces are looked at.
     pub namespaces: NamespaceFilter,
     /// How long a model whose last worker left stays known, in seconds (clause Y6).
@@ -91,6 +93,7 @@ impl Default for AdmissionConfig {
         Self {
             checksum_profile: Profile::default(),
             max_concurrent_builds: 8,
+            max_record_bytes: 4 << 20,
             namespaces: NamespaceFilter::All,
             linger_seconds: 60.0,
             tokenizer_backend: None,

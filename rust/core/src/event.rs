@@ -31,6 +31,8 @@ pub struct Apply {
     pub created: Option<i64>,
     /// Identity of the registration behind the key, where the source has one (clause I8).
     pub incarnation: Option<String>,
+    /// Why the source does not hand the value over, which is none then: the record is refused (clause R7).
+    pub refused: Option<String>,
 }
 
 /// Everything that the source holds below a prefix.

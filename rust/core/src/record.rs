@@ -20,6 +20,10 @@ use crate::text::clipped;
 const CARDS: &str = "v1/mdc/";
 const INSTANCES: &str = "v1/instances/";
 
+/// The mark of every value that was not looked at, whatever its reason says of it: so it is told once, and not each time
+/// it has grown.
+const UNSEEN: u64 = 0;
+
 /// An [`Event`] with its records decoded: what a controller takes.
 #[derive(Debug)]
 pub struct Observation(pub(crate) Observed);
@@ -158,9 +162,15 @@ impl Decoder {
         if !self.is_ours(&apply.path) {
             return None;
         }
-        let content = match &apply.value {
-            None => Content::Unchanged,
-            Some(bytes) => {
+        let limit = self.config.max_record_bytes;
+        let content = match (&apply.refused, &apply.value) {
+            (Some(reason), _) => Content::Refused { reason: clipped(reason), value: UNSEEN },
+            (None, None) => Content::Unchanged,
+            (None, Some(bytes)) if bytes.len() > limit => {
+                let reason = format!("it has {} bytes, more than the {limit} of max_record_bytes", bytes.len());
+                Content::Refused { reason, value: UNSEEN }
+            }
+            (None, Some(bytes)) => {
                 let value = self.mark(bytes);
                 self.content(&apply.path, bytes, value).unwrap_or_else(|reason| Content::Refused { reason, value })
             }

@@ -64,9 +64,11 @@ impl Record {
             }
             Kind::Broken => BROKEN[self.variant()].to_owned(),
         };
+        let is_refused = Self::bits(self.how, 4) == 3;
         Apply {
             path: self.path(),
-            value: Some(Arc::from(value.into_bytes())),
+            value: (!is_refused).then(|| Arc::from(value.into_bytes())),
+            refused: is_refused.then(|| "too large".into()),
             revision,
             created: i64::try_from(Self::bits(self.how, 2)).ok().filter(|created| *created > 0),
             incarnation: TOKENS[Self::bits(self.how, 0)].map(Into::into),
