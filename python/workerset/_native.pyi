@@ -251,6 +251,9 @@ class AdmissionController:
     def _ended_waits(self) -> list[int]:
         """Tickets whose route is there now, or whose name is unknown (unless `unknown_ok`); each is told once."""
 
+    def _abandon(self, reason: str, /) -> None:
+        """End everything in a forked child: every call raises, every hop is retired. Waits for no lock."""
+
     def source_changed(self, state: str, *, now: float) -> None:
         """The connection to discovery is ``live``, ``lost`` or ``ended`` now; nothing is removed (clause D3)."""
 

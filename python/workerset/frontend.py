@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from workerset._builds import Builds, Built, Cancelled, Failed
+from workerset._fork import REASON, end_in_children
 from workerset._log import Log
 from workerset._native import (
     AdmissionConfig,
@@ -103,19 +104,24 @@ class Frontend:
         self._tasks: list[asyncio.Task[None]] = []
         self._subscriptions: weakref.WeakSet[Subscription] = weakref.WeakSet()
         self._closed = False
+        self._forked = False
 
     async def __aenter__(self) -> Frontend:
         """Start, and wait for the first snapshot.
 
         Raises:
+            ControllerClosed: it was entered in the process that this one was forked from.
             DiscoveryTimeout: there was none within `start_timeout`.
             DiscoveryError: the source ended before its first snapshot.
             ConfigError: the source cannot work as it is configured.
 
         """
+        if self._forked:
+            raise ControllerClosed(REASON)
         if self._first is not None:
             raise ConfigError("frontend", "was entered before; make a new one")
         self._first = asyncio.get_running_loop().create_future()
+        end_in_children(self)
         self._tasks = [asyncio.create_task(self._follow(self._first)), asyncio.create_task(self._keep_time())]
         for task in self._tasks:
             task.add_done_callback(self._stopped)
@@ -202,6 +208,8 @@ class Frontend:
 
     def wait_in_thread(self, wanted: Wanted, timeout: float | None) -> Route:
         """Do the same in the calling thread, which is blocked meanwhile; see `ThreadedFrontend.wait_for`."""
+        if not isinstance(found := self._try(wanted), RoutingError):
+            return found
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             woken = threading.Event()
@@ -237,6 +245,8 @@ class Frontend:
         """
         if limit < 1:
             raise ConfigError("limit", f"{limit} is less than 1")
+        if self._forked:
+            raise ControllerClosed(REASON)
         subscription = Subscription(limit)
         if self._closed:
             subscription.end()
@@ -249,7 +259,7 @@ class Frontend:
         Builds that ignore their cancellation, and a `close` that does not end, are left to themselves after 10 s each,
         with an error in the log.
         """
-        if self._closed:
+        if self._closed:  # in a forked child, too: its tasks are the parent's
             return
         self._closed = True
         for task in self._tasks:
@@ -264,6 +274,16 @@ class Frontend:
             subscription.end()
         await self._discovery.aclose()
 
+    def _abandon(self) -> None:
+        """End it in a forked child: every call but `aclose` raises, every hop is retired. Waits for no lock.
+
+        Whoever held one in the parent does not exist here.
+        """
+        self._controller._abandon(REASON)  # noqa: SLF001  # the driver's own
+        self._closed = self._forked = True
+        for subscription in self._subscriptions:
+            subscription.abandon()
+
     @staticmethod
     def run_in_thread(
         discovery: Discovery,
@@ -276,8 +296,9 @@ class Frontend:
     ) -> ThreadedFrontend:
         """Run a frontend on an event loop in a thread of its own, for synchronous servers. Returns when it is entered.
 
-        A server that forks calls this after the fork. Arguments and errors as of `Frontend`; `build` and `close` run on
-        that thread's loop.
+        A server that forks calls this after the fork: in the child, every call of a frontend that was started before
+        raises `ControllerClosed`, and its hops are retired; `close` does nothing. Arguments and errors as of
+        `Frontend`; `build` and `close` run on that thread's loop.
         """
         return ThreadedFrontend(
             lambda: Frontend(discovery, build, close, config, start_timeout=start_timeout, build_timeout=build_timeout)

@@ -103,6 +103,11 @@ class Subscription:
         self._waiting.append(notice)
         self._wake.set()
 
+    def abandon(self) -> None:
+        """End the iteration in a forked child; nobody is woken there."""
+        self._waiting.clear()
+        self._ended = True
+
     def end(self) -> None:
         """End the iteration after what is waiting."""
         self._ended = True

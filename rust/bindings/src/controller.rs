@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,6 +33,8 @@ pub(crate) struct AdmissionController {
     decoder: Arc<Decoder>,
     routes: Arc<RouteTable>,
     closed: AtomicBool,
+    /// Why, once it is.
+    abandoned: OnceLock<String>,
 }
 
 #[pymethods]
@@ -49,6 +51,7 @@ impl AdmissionController {
                 routes: core.routes(),
                 core: Mutex::new(core),
                 closed: AtomicBool::new(false),
+                abandoned: OnceLock::new(),
             })
         })
     }
@@ -198,6 +201,14 @@ impl AdmissionController {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// End everything in a forked child, without waiting for a lock.
+    #[pyo3(signature = (reason, /))]
+    fn _abandon(&self, reason: String) {
+        self.closed.store(true, Ordering::Release);
+        self.routes.abandon();
+        self.abandoned.get_or_init(|| reason);
+    }
+
     /// Begin to wait for a route; the ticket.
     #[pyo3(signature = (model, model_type, namespace, unknown_ok, /))]
     fn _begin_wait(
@@ -256,6 +267,9 @@ impl AdmissionController {
 
     /// Runs an entry point. A panic anywhere in it becomes `InternalError` and closes the controller.
     fn entry<T>(&self, py: Python<'_>, entry: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        if let Some(reason) = self.abandoned.get() {
+            return Err(error::abandoned(reason));
+        }
         catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {
             self.condemn(py);
             Err(error::internal(panic.as_ref()))

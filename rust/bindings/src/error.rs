@@ -52,6 +52,10 @@ pub(crate) fn controller_closed() -> PyErr {
     exceptions::ControllerClosed::new_err(())
 }
 
+pub(crate) fn abandoned(reason: &str) -> PyErr {
+    exceptions::ControllerClosed::new_err(reason.to_owned())
+}
+
 pub(crate) fn model_not_found(model: &str) -> PyErr {
     exceptions::ModelNotFound::new_err(model.to_owned())
 }

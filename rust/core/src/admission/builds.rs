@@ -178,7 +178,8 @@ impl Controller {
         let router_mode = card.router_mode().unwrap_or(self.config.default_router_mode);
         self.claims.take(&card);
         self.call.claimed.extend(claims_of(&card).into_iter().map(Box::from));
-        let serving = ServingSet::new(Binding::new(token.clone(), card, pipeline, router_mode));
+        let abandoned = self.routes.abandonment();
+        let serving = ServingSet::new(Binding::new(token.clone(), card, pipeline, router_mode, abandoned));
         let namespace = namespace_of(&serving);
         self.call.namespaces.insert(namespace.clone());
         self.serving.entry(namespace).or_default().insert(Arc::clone(&serving.key), Arc::clone(&serving));

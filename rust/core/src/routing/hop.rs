@@ -24,6 +24,8 @@ pub struct Binding {
     /// The selected card's router mode, or the controller's default.
     pub router_mode: RouterMode,
     retired: AtomicBool,
+    /// The controller's, see [`super::RouteTable::abandon`].
+    abandoned: Arc<AtomicBool>,
     admitted: AtomicUsize,
 }
 
@@ -33,14 +35,15 @@ impl Binding {
         card: Arc<ModelCard>,
         pipeline: Option<Pipeline>,
         router_mode: RouterMode,
+        abandoned: Arc<AtomicBool>,
     ) -> Arc<Self> {
         let (retired, admitted) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Arc::new(Self { token, card, pipeline, router_mode, retired, admitted })
+        Arc::new(Self { token, card, pipeline, router_mode, retired, abandoned, admitted })
     }
 
-    /// Whether the set went over to another cohort, withdrew, or the controller closed.
+    /// Whether the set went over to another cohort, withdrew, or the controller closed or was abandoned.
     pub fn retired(&self) -> bool {
-        self.retired.load(Ordering::Acquire)
+        self.retired.load(Ordering::Acquire) || self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Workers of the incumbent cohort, discovered or not.
@@ -163,8 +166,9 @@ impl Hop {
 
     /// All routable ids at a batch boundary, ascending. Cost: O(n log n).
     pub fn ids(&self) -> Vec<u64> {
-        let _whole = self.batch();
-        if self.binding.retired() {
+        // Looked at before the lock, too: whoever holds it may not exist in this process any more.
+        let whole = (!self.binding.retired()).then(|| self.batch());
+        if whole.is_none() || self.binding.retired() {
             return Vec::new();
         }
         let mut ids: Vec<u64> = self.read().keys().copied().collect();

@@ -1,6 +1,7 @@
 //! The table that requests are routed by. A controller changes it once per call; readers hold it for one look-up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::hop::{Binding, Hop};
@@ -47,6 +48,7 @@ pub struct RouteTable {
     table: RwLock<Table>,
     /// Taken before the table, never while it is held.
     waits: Mutex<Waits>,
+    abandoned: Arc<AtomicBool>,
 }
 
 /// What one call of a controller changes, published in one step (clause D5).
@@ -82,6 +84,9 @@ impl RouteTable {
         namespace: Option<&str>,
         random: u64,
     ) -> Result<Route, RouteError> {
+        if self.is_abandoned() {
+            return Err(RouteError::Closed);
+        }
         self.read().route(&Asked { name, model_type, namespace }, random)
     }
 
@@ -113,6 +118,23 @@ impl RouteTable {
     /// Tickets of the waits that have ended since the last call.
     pub fn ended_waits(&self) -> Vec<u64> {
         self.waits().take_ended()
+    }
+
+    /// Give everything up at once: from here on there is no route, and no binding of this table yields an id.
+    ///
+    /// For a forked process, where nothing keeps the table up to date. Waits for no lock: whoever holds one may not exist
+    /// there. No other method may be called afterwards but [`RouteTable::route`] and [`RouteTable::is_abandoned`].
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`RouteTable::abandon`] was called.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn abandonment(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.abandoned)
     }
 
     pub(crate) fn publish(&self, changes: Changes) {
