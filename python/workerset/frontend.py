@@ -417,7 +417,7 @@ class Frontend:
             elif isinstance(output, Withdraw):
                 self._builds.withdraw(output.token)
             else:
-                log_notice(output)
+                log_notice(output, logging.DEBUG if self._closed else logging.ERROR)
                 for subscription in self._subscriptions:
                     subscription.push(output)
         self._deadline = self._controller.next_deadline

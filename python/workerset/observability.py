@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _log = Log("workerset.admission")
 
 
-def log_notice(notice: Notice) -> None:
+def log_notice(notice: Notice, at_most: int = logging.ERROR) -> None:
     """Log a notice to `workerset.admission` (clause S6 for rejections).
 
     The message tells all of it. The record also carries, always all of them and None where they do not apply: `event`
@@ -39,8 +39,13 @@ def log_notice(notice: Notice) -> None:
 
     ERROR: `CohortRejected`, `InPlaceChangeRefused`, `RecordRefused`. WARNING: `BuildRetry`, `BuildBlocked`,
     `Succession`, `ModelNotReady`, an absent hop. INFO: the rest.
+
+    Args:
+        notice: the notice.
+        at_most: the highest level that it is logged at; DEBUG while a frontend closes, for then it is no news.
+
     """
-    level = _level(notice)
+    level = min(_level(notice), at_most)
     if _log.is_enabled(level):
         _log.write(level, describe(notice), extra=_fields(notice))
 

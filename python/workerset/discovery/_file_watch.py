@@ -56,15 +56,26 @@ class FolderWatcher:
         if not folders:
             return
         self._stop = asyncio.Event()
+        labels = _as_told(folders)
+
+        def collect(change: Change, path: str) -> bool:
+            folder, name = os.path.split(path)
+            if folder in labels and not is_temporary(name):
+                file = (labels[folder], name)
+                self._pending[file] = self._pending.get(file, False) or change == Change.deleted
+                self._changed.set()
+            # What passes the filter is logged by watchfiles at INFO, a line for every touch of every file.
+            return False
+
         changes = awatch(
             *folders,
-            watch_filter=lambda _change, path: not is_temporary(path.rpartition(os.sep)[2]),
+            watch_filter=collect,
             debounce=_GROUP_MS,
             step=_STEP_MS,
             recursive=False,
             stop_event=self._stop,
         )
-        self._task = asyncio.create_task(self._collect(changes, _as_told(folders), Change.deleted))
+        self._task = asyncio.create_task(_exhaust(changes))
         self._task.add_done_callback(self._ended)
         # watchfiles sets its watches before it first waits, which is in the task's first step.
         await asyncio.sleep(0)
@@ -94,17 +105,6 @@ class FolderWatcher:
             task, self._task = self._task, None
             await asyncio.wait({task})
 
-    async def _collect(
-        self, changes: AsyncIterator[set[tuple[Change, str]]], labels: Mapping[str, str], deleted: Change
-    ) -> None:
-        async for group in changes:
-            for change, path in group:
-                folder, name = os.path.split(path)
-                if folder in labels:
-                    file = (labels[folder], name)
-                    self._pending[file] = self._pending.get(file, False) or change == deleted
-            self._changed.set()
-
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Whatever watchfiles raises (it comes in groups): no watches left, a file name that is no text."""
         if task.cancelled() or (error := task.exception()) is None:
@@ -116,6 +116,11 @@ class FolderWatcher:
         if self._told != str(error):
             self._told = str(error)
             _log.write(logging.WARNING, "cannot watch the store (%s); it is listed again and again instead", error)
+
+
+async def _exhaust(changes: AsyncIterator[object]) -> None:
+    async for _ in changes:
+        pass
 
 
 def _as_told(folders: Mapping[str, str]) -> dict[str, str]:
