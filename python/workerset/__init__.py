@@ -11,7 +11,9 @@ from ._cards import (
     explain,
 )
 from ._inventory import (
+    BuildsEntry,
     CohortEntry,
+    Filtered,
     HopEntry,
     Inventory,
     RefusedEntry,
@@ -97,6 +99,7 @@ __all__ = [
     "BuildSpec",
     "BuildToken",
     "BuildVerdict",
+    "BuildsEntry",
     "CancelBuild",
     "CardDifference",
     "CardError",
@@ -112,6 +115,7 @@ __all__ = [
     "DiscoveryTimeout",
     "Event",
     "Fenced",
+    "Filtered",
     "Frontend",
     "Hop",
     "HopChanged",

@@ -1,7 +1,9 @@
 """The inventory: everything that a controller holds, at one moment."""
 
 from workerset._native import (
+    BuildsEntry,
     CohortEntry,
+    Filtered,
     HopEntry,
     Inventory,
     RefusedEntry,
@@ -12,7 +14,9 @@ from workerset._native import (
 )
 
 __all__ = [
+    "BuildsEntry",
     "CohortEntry",
+    "Filtered",
     "HopEntry",
     "Inventory",
     "RefusedEntry",

@@ -8,7 +8,9 @@ from typing_extensions import Self
 from workerset._values import WorkerSetKey, _Profile, _Record, _WorkerType
 
 __all__ = [
+    "BuildsEntry",
     "CohortEntry",
+    "Filtered",
     "HopEntry",
     "Inventory",
     "RefusedEntry",
@@ -25,21 +27,56 @@ class Inventory(_Record):
     """Everything that a controller holds, at one moment.
 
     ``worker_sets``: those that have members, in the order of (model, key text). ``refused``: keys whose newest record
-    is not usable, ascending, until a valid apply or a removal.
+    is not usable, ascending, until a valid apply or a removal. ``filtered``: what the source saw and did not pass on,
+    1,000 at most of ``filtered_count``.
     """
 
-    __match_args__ = ("profile", "source", "worker_sets", "refused")
+    __match_args__ = ("profile", "source", "worker_sets", "refused", "filtered", "builds", "filtered_count")
     profile: Final[_Profile]
     source: Final[SourceEntry]
     worker_sets: Final[tuple[WorkerSetEntry, ...]]
     refused: Final[tuple[RefusedEntry, ...]]
+    filtered: Final[tuple[Filtered, ...]]
+    builds: Final[BuildsEntry]
+    filtered_count: Final[int]
     def __new__(
         cls,
         profile: _Profile,
         source: SourceEntry,
         worker_sets: tuple[WorkerSetEntry, ...],
         refused: tuple[RefusedEntry, ...],
+        filtered: tuple[Filtered, ...],
+        builds: BuildsEntry,
+        filtered_count: int,
     ) -> Self: ...
+
+@final
+class Filtered(_Record):
+    """A record that the source saw and did not pass on, so that it counts for nothing.
+
+    ``key``: the instance key of a card record, the full path of any other. ``reason``: why. ``since``: since when, in
+    seconds of the controller's clock.
+    """
+
+    __match_args__ = ("key", "reason", "since")
+    key: Final[str]
+    reason: Final[str]
+    since: Final[float]
+    def __new__(cls, key: str, reason: str, since: float) -> Self: ...
+
+@final
+class BuildsEntry(_Record):
+    """How many builds run and wait (clause S7).
+
+    ``running``: builds whose end was not reported, cancelled ones included. ``waiting``: sets that wait for a place.
+    ``places``: how many may run at once.
+    """
+
+    __match_args__ = ("running", "waiting", "places")
+    running: Final[int]
+    waiting: Final[int]
+    places: Final[int]
+    def __new__(cls, running: int, waiting: int, places: int) -> Self: ...
 
 @final
 class SourceEntry(_Record):

@@ -19,7 +19,9 @@ from typing_extensions import Self
 
 from workerset._cards import CardDifference, ModelCard, explain
 from workerset._inventory import (
+    BuildsEntry,
     CohortEntry,
+    Filtered,
     HopEntry,
     Inventory,
     RefusedEntry,
@@ -79,6 +81,7 @@ __all__ = [
     "BuildSpec",
     "BuildToken",
     "BuildVerdict",
+    "BuildsEntry",
     "CancelBuild",
     "CardDifference",
     "CohortEntry",
@@ -88,6 +91,7 @@ __all__ = [
     "Delete",
     "Event",
     "Fenced",
+    "Filtered",
     "Hop",
     "HopChanged",
     "HopEntry",
@@ -123,6 +127,10 @@ __all__ = [
 ]
 
 __version__: str
+
+def _duration(seconds: float, /) -> str:
+    """A duration for people: ``1.0 s``, ``12 s``, ``5 min``, ``3.5 h``."""
+
 build_profile: Literal["release", "debug"]
 """How the native code was built. Timings of a debug build mean nothing."""
 
@@ -178,10 +186,11 @@ class AdmissionController:
     ``now`` is finite seconds of any one monotonic clock; a value before the last one counts as the last one. Each call
     with ``now`` first lets what is due fall due, by deadline, then order of failure; then does its work; then publishes
     routes, commands and notices in one step (clause D5). Commands are carried out, and builds reported, by the caller.
-    Until :meth:`close` the controller keeps committed pipelines alive.
+    Until :meth:`close` the controller keeps committed pipelines alive. ``build_timeout``: seconds after which the
+    caller ends a build, for the texts about one that runs.
     """
 
-    def __new__(cls, config: AdmissionConfig | None = None) -> Self: ...
+    def __new__(cls, config: AdmissionConfig | None = None, *, build_timeout: float | None = None) -> Self: ...
     def apply(self, events: Iterable[Event], *, now: float) -> None:
         """Take events, in their order, as one step.
 
@@ -216,8 +225,8 @@ class AdmissionController:
         Works after :meth:`close`, which asks for withdrawals.
         """
 
-    def inventory(self, *, now: float) -> Inventory:
-        """Everything that is held, at one moment.
+    def inventory(self, *, now: float, filtered: Sequence[Filtered] = ()) -> Inventory:
+        """Everything that is held, at one moment, and what the source did not pass on.
 
         Cost: linear in workers; other Python threads run for the larger part of it.
         """
@@ -238,6 +247,9 @@ class AdmissionController:
 
         An adapter whose carriers are gone for the moment, or missing on a required hop, is listed and not ready.
         """
+
+    def _set_reason(self, worker_set: WorkerSetKey, /) -> str | None:
+        """Why a set serves nothing now; None if it serves, or is unknown."""
 
     def _begin_wait(self, model: str, model_type: str | None, namespace: str | None, unknown_ok: bool, /) -> int:
         """Begin to wait for a route, and return a ticket. Ask for the route afterwards: nothing falls between.

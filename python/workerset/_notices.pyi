@@ -126,6 +126,9 @@ class BuildRetry(_Record):
     deadline: Final[float]
     reason: Final[str]
     def __new__(cls, model: str, token: BuildToken, attempt: int, deadline: float, reason: str) -> Self: ...
+    @property
+    def delay(self) -> float:
+        """Seconds from the failure to the next try."""
 
 @final
 class BuildBlocked(_Record):
@@ -139,6 +142,9 @@ class BuildBlocked(_Record):
     attempt: Final[int]
     deadline: Final[float]
     def __new__(cls, model: str, token: BuildToken, owner: str, name: str, attempt: int, deadline: float) -> Self: ...
+    @property
+    def delay(self) -> float:
+        """Seconds from the failure to the next try."""
 
 @final
 class MembersChanged(_Record):

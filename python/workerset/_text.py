@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from workerset._native import _duration
+
+duration = _duration
+"""Seconds as people read them: `1.0 s`, `12 s`, `5 min`, `3.5 h`."""
+
 SHOWN = 200
 """Characters that are shown of a text that others wrote."""
 

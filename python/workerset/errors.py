@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from ._text import duration
+
 if TYPE_CHECKING:
     from ._native import WorkerSetEntry, _Asked
 
@@ -220,6 +222,7 @@ class NoRoutableWorkers(NotReady):
         routable: how many of those are not inhibited; not 0 where all of them were excluded, or the chosen one is not
             among them.
         next_release: when the next inhibition ends, in seconds of the controller's clock; None if none is running.
+        release_in: how long that is from now, in seconds.
 
     """
 
@@ -233,15 +236,17 @@ class NoRoutableWorkers(NotReady):
         discovered: int = 0,
         routable: int = 0,
         next_release: float | None = None,
+        release_in: float | None = None,
     ) -> None:
         super().__init__(model, reasons, worker_sets)
         self.admitted = admitted
         self.discovered = discovered
         self.routable = routable
         self.next_release = next_release
+        self.release_in = release_in
 
     def __str__(self) -> str:
-        release = "" if self.next_release is None else f", next release at {self.next_release}"
+        release = "" if self.release_in is None else f", next release in {duration(self.release_in)}"
         counts = f"admitted {self.admitted}, discovered {self.discovered}, routable {self.routable}{release}"
         return f"model {self.model!r} has no routable worker: {'; '.join(self.reasons)} ({counts})"
 

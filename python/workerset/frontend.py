@@ -92,7 +92,7 @@ class Frontend:
             if function is not None and not callable(function):
                 raise ConfigError(name, f"{type(function).__name__} cannot be called")
         self._discovery = discovery
-        self._controller = AdmissionController(config if config is not None else AdmissionConfig())
+        self._controller = AdmissionController(config, build_timeout=build_timeout)
         self._builds = Builds(build or _no_pipeline, close, build_timeout, self._report)
         self._start_timeout = start_timeout
         self._lock = asyncio.Lock()  # one change at a time, in order, with a clock that does not go back

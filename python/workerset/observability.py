@@ -22,7 +22,7 @@ from workerset._native import (
     RecordRefused,
     Succession,
 )
-from workerset._text import plain
+from workerset._text import duration, plain
 
 if TYPE_CHECKING:
     from workerset._native import Notice
@@ -141,13 +141,14 @@ def _sentence(notice: Notice) -> str:  # noqa: C901, PLR0911  # one case a notic
             return f"{_build(notice)} is committed; worker_set={notice.token.worker_set}"
         case BuildRetry():
             return (
-                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {notice.reason}; tried again at "
-                f"{notice.deadline:.3f}; worker_set={notice.token.worker_set}"
+                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {notice.reason}; tried again in "
+                f"{duration(notice.delay)}; worker_set={notice.token.worker_set}"
             )
         case BuildBlocked():
             return (
                 f"{_build(notice)} is blocked: the name {notice.name!r} is held by model {notice.owner!r}; "
-                f"tried again at {notice.deadline:.3f} (attempt {notice.attempt}); worker_set={notice.token.worker_set}"
+                f"tried again in {duration(notice.delay)} (attempt {notice.attempt}); "
+                f"worker_set={notice.token.worker_set}"
             )
         case MembersChanged():
             changes = [_ids(word, ids) for word, ids in (("joined", notice.joined), ("left", notice.left)) if ids]

@@ -211,14 +211,19 @@ SAMPLES = [
     Sample(workerset.WorkerSetEntry, SET_ARGUMENTS, SET_DICT),
     Sample(
         workerset.Inventory,
-        ("1.6", SOURCE, [SET], [REFUSED]),
+        ("1.6", SOURCE, [SET], [REFUSED], [workerset.Filtered("f", "old", 3.0)], workerset.BuildsEntry(8, 1, 8), 1),
         {
             "profile": "1.6",
             "source": {"state": "live", "snapshot_age": 3.1, "revision": 812},
             "worker_sets": [SET_DICT],
             "refused": [{"key": "k", "reason": "why"}],
+            "filtered": [{"key": "f", "reason": "old", "since": 3.0}],
+            "builds": {"running": 8, "waiting": 1, "places": 8},
+            "filtered_count": 1,
         },
     ),
+    Sample(workerset.Filtered, ("f", "old", 3.0), {"key": "f", "reason": "old", "since": 3.0}),
+    Sample(workerset.BuildsEntry, (8, 1, 8), {"running": 8, "waiting": 1, "places": 8}),
     Sample(
         workerset.CardDifference,
         ("needs", None, [["decode"], [1, -1, 0.5, True, "é", {}]]),

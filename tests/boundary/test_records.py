@@ -22,7 +22,7 @@ VALUES: list[Any] = [
     *([], ["x"], [1], ["decode"], [["decode"]], [workerset.Apply("other", None)], {}, {"x": 1}),
     *(OTHER_KEY, workerset.BuildToken("m", OTHER_KEY, SUM, 8), OTHER_CARD),
     workerset.BuildSpec(TOKEN, "m", KEY, SUM, 7, CARD, "other"),
-    *(workerset.SourceEntry("lost", None, 0), workerset.CohortEntry(OTHER, (), 0.0)),
+    *(workerset.SourceEntry("lost", None, 0), workerset.CohortEntry(OTHER, (), 0.0), workerset.BuildsEntry(1, 2, 3)),
 ]
 """Among them, for each field of each sample, one that it takes and that is not equal to the sample's."""
 _TOKENS = {"model", "worker_set", "mdc_checksum", "generation", "token"}

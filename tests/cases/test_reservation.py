@@ -123,13 +123,16 @@ def test_a_failed_build_keeps_the_set_reserved_and_says_why() -> None:
 def test_the_error_of_a_request_says_what_is_there_and_why_it_does_not_serve() -> None:
     """https://github.com/BerriAI/litellm/issues/17729 (API 6, derived): the error spoke of a missing fallback.
 
-    Agreed, with one remark: the text names the model and that nothing is committed; set, phase, last error and the
+    Agreed, with one remark: the text names the model, what its set is doing and the last error; set, phase and the
     rejected cohorts are attributes, taken from the inventory when they are read.
     """
     world = World()
     world.apply(join(1), join(2, B))
     world.fail(1, "tokenizer missing")
-    with pytest.raises(NotReady, match="'m' is not ready: no pipeline is committed") as caught:
+    with pytest.raises(
+        NotReady,
+        match=r"'m' is not ready: the build of ns/c/e failed 1 time in a row, .*: tokenizer missing",
+    ) as caught:
         world.controller.route("m")
     assert (caught.value.model, caught.value.retryable, caught.value.caused_by) == ("m", True, "world")
     (entry,) = caught.value.worker_sets

@@ -138,7 +138,8 @@ def test_a_blocked_worker_set_says_why(empty: FileBackend) -> None:
         empty.put(path, value)
     result = run("status", "--discovery", url(empty))
     assert re.search(
-        r"ns/other/generate/2  admitted, but its WorkerSet serves nothing yet: a name of it is held by model 'm'",
+        r"ns/other/generate/2  admitted, but its WorkerSet serves nothing yet: "
+        r'ns/other/generate is blocked: the name "m" is held by model "m"; tried again in 1\.0 s',
         result.stdout,
     )
 

@@ -77,13 +77,13 @@ CASES: list[tuple[Notice, int, dict[str, Any], list[str]]] = [
         BuildRetry("m", TOKEN, 1, 12.5, "no memory"),
         logging.WARNING,
         {"model": "m", "worker_set": SET, "incumbent_checksum": A, "generation": 7},
-        ["generation 7", "1 time in a row", "12.500", "no memory", SET],
+        ["generation 7", "1 time in a row", "tried again in 1.0 s", "no memory", SET],
     ),
     (
         BuildBlocked("m", TOKEN, "owner", "alias", 2, 12.5),
         logging.WARNING,
         {"model": "m", "worker_set": SET, "incumbent_checksum": A, "generation": 7},
-        ["generation 7", "'owner'", "'alias'", "12.500", SET],
+        ["generation 7", "'owner'", "'alias'", "tried again in 2.0 s", SET],
     ),
     (
         MembersChanged("m", KEY, A, (0x1F, 2**64 - 1), (0x20,)),

@@ -25,6 +25,13 @@ def inventory(model: Model) -> dict[str, Any]:
         "source": {"state": model.source, "snapshot_age": age, "revision": watching.revision},
         "worker_sets": [_entry(model, group) for _, group in sorted(model.groups.items(), key=_order)],
         "refused": [{"key": key, "reason": FREE} for key in sorted(map(shown, watching.refused()))],
+        "filtered": [],
+        "builds": {
+            "running": len(model.running),
+            "waiting": len(model.queue),
+            "places": model.config.max_concurrent_builds,
+        },
+        "filtered_count": 0,
     }
 
 

@@ -42,10 +42,6 @@ class Look:
     inventory: Inventory
     dated: bool
 
-    def not_ready(self, model: str) -> str:
-        """See `why_not_ready`."""
-        return why_not_ready(self.controller, model)
-
     def endpoints_without_card(self) -> list[str]:
         """Keys of endpoint records that no card record stands beside, ascending."""
         keys = (path[len(ENDPOINTS) :] for path in self.records if path.startswith(ENDPOINTS))

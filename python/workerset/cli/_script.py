@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from workerset._native import AdmissionController, Apply, CancelBuild, Delete, Reset, StartBuild, Withdraw
+from workerset._native import AdmissionController, Apply, CancelBuild, Delete, Reset, Retry, StartBuild, Withdraw
+from workerset._text import duration
 from workerset.cli import _exact
 
 if TYPE_CHECKING:
@@ -143,7 +144,11 @@ class Script:
             verdict = self.controller.build_failed(token, reason, now=self.now)
         else:
             verdict = self.controller.build_cancelled(token, now=self.now)
-        return f"generation {generation} {outcome}: {verdict!r}"
+        if isinstance(verdict, Retry):
+            told = f"tried again in {duration(verdict.deadline - self.now)} (attempt {verdict.attempt})"
+        else:
+            told = repr(verdict)
+        return f"generation {generation} {outcome}: {told}"
 
     def _source(self, fields: _Fields) -> str:
         state = fields.choice("state", _STATES)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from workerset._native import CancelBuild, StartBuild, Withdraw
-from workerset.cli._look import why_not_ready
 from workerset.cli._output import config_options, line, make_config, output_option, write_json, write_lines
 from workerset.cli._script import BadLineError, Script, Step
 from workerset.cli.status import describe as describe_inventory
@@ -96,7 +95,7 @@ def _show(step: Step, inventory: Inventory | None, script: Script, as_json: bool
 
 
 def _inventory_lines(inventory: Inventory, script: Script) -> list[Text]:
-    return describe_inventory(inventory, lambda model: why_not_ready(script.controller, model))
+    return describe_inventory(inventory, script.controller)
 
 
 def _command_text(command: StartBuild | CancelBuild | Withdraw) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workerset.cli._look import ENDPOINTS, look
+from workerset.cli._look import ENDPOINTS, look, why_not_ready
 from workerset.cli._output import (
     columns,
     config_options,
@@ -22,11 +22,11 @@ from workerset.cli._output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from rich.text import Text
 
-    from workerset._native import Inventory, WorkerSetEntry
+    from workerset._native import AdmissionController, Inventory, WorkerSetEntry
     from workerset.cli._look import Look
 
 
@@ -44,15 +44,15 @@ def status(url: str | None, profile: str, namespace: str | None, namespace_prefi
     if as_json:
         write_json(seen.inventory.to_dict())
         return
-    write_lines(describe(seen.inventory, seen.not_ready, seen))
+    write_lines(describe(seen.inventory, seen.controller, seen))
 
 
-def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look | None = None) -> list[Text]:
+def describe(inventory: Inventory, controller: AdmissionController, seen: Look | None = None) -> list[Text]:
     """The inventory in words.
 
     Args:
         inventory: the inventory.
-        not_ready: why a model cannot be routed, empty if it can.
+        controller: it is of.
         seen: the records, if at hand: then endpoint records that stand alone are told, too.
 
     """
@@ -61,11 +61,11 @@ def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look |
     lines = [line(f"source {source.state}, {age}, revision {source.revision}, checksum profile {inventory.profile}")]
     refused = {entry.key: entry.reason for entry in inventory.refused}
     for model, sets in groupby(inventory.worker_sets, key=lambda entry: entry.model):
-        reason = not_ready(model)
+        reason = why_not_ready(controller, model)
         verdict = (f"not ready: {reason}", "red") if reason else ("ready", "green")
         lines += [line(), line((model, "bold"), "  ", verdict)]
         for entry in sets:
-            lines += _worker_set(entry, refused)
+            lines += _worker_set(entry, controller._set_reason(entry.worker_set) or "", refused)  # noqa: SLF001
     if not inventory.worker_sets:
         lines += [line(), line("no WorkerSet: nobody registered a usable card")]
     if inventory.refused:
@@ -78,7 +78,7 @@ def describe(inventory: Inventory, not_ready: Callable[[str], str], seen: Look |
     return lines
 
 
-def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]:
+def _worker_set(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]) -> list[Text]:
     types = entry.model_types or "no model type"
     lines = [line(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
     phase = entry.phase if entry.generation is None else f"{entry.phase}, generation {entry.generation}"
@@ -98,7 +98,7 @@ def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]
         for name, hop in entry.hops.items()
     ]
     lines += columns(rows, 4)
-    idle = _without_traffic(entry, refused)
+    idle = _without_traffic(entry, why, refused)
     if idle:
         lines.append(line(("    no traffic reaches", "yellow")))
         named: list[tuple[str, str]] = []
@@ -110,14 +110,14 @@ def _worker_set(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[Text]
     return lines
 
 
-def _without_traffic(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+def _without_traffic(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """Reasons, and who is concerned."""
     reasons: dict[str, list[str]] = {}
     inhibited, routable = frozenset(entry.inhibited), frozenset(entry.routable)
     for key in entry.incumbent.members:
         instance_id = int(key.rpartition("/")[2], 16)
         if entry.phase != "ready":
-            reason = f"admitted, but its WorkerSet serves nothing yet: {_waiting(entry)}"
+            reason = f"admitted, but its WorkerSet serves nothing yet: {why}"
         elif instance_id in inhibited:
             reason = "admitted, but reported down and taken out for a while"
         elif instance_id not in routable and ENDPOINTS + key in refused:
@@ -133,14 +133,6 @@ def _without_traffic(entry: WorkerSetEntry, refused: Mapping[str, str]) -> list[
         reason = f"rejected: its card differs from the incumbent's in {differs}; its cohort {line}"
         reasons[reason] = list(cohort.members)
     return list(reasons.items())
-
-
-def _waiting(entry: WorkerSetEntry) -> str:
-    if entry.blocked_by is not None:
-        return f"a name of it is held by model {entry.blocked_by!r}"
-    if entry.retry is not None:
-        return f"its build failed {count(entry.retry.attempt, 'time')}: {entry.retry.reason}"
-    return f"it is {entry.phase}"
 
 
 _DIALLED = frozenset({"tcp", "nats_tcp"})  # transports that Dynamo 1.6.1 dials (clause R8)

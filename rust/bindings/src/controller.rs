@@ -18,7 +18,8 @@ use crate::config::AdmissionConfig;
 use crate::convert::{Ref, abridged};
 use crate::error;
 use crate::event::events;
-use crate::inventory::Inventory;
+use crate::identity::WorkerSetKey;
+use crate::inventory::{Filtered, Inventory};
 use crate::notice::notice;
 use crate::pipeline::{self, DeferredDrops};
 use crate::random::random;
@@ -40,12 +41,13 @@ pub(crate) struct AdmissionController {
 #[pymethods]
 impl AdmissionController {
     #[new]
-    #[pyo3(signature = (config = None))]
-    fn new(config: Option<Ref<AdmissionConfig>>) -> PyResult<Self> {
+    #[pyo3(signature = (config = None, *, build_timeout = None))]
+    fn new(config: Option<Ref<AdmissionConfig>>, build_timeout: Option<f64>) -> PyResult<Self> {
         error::guarded(|| {
             let config =
                 config.map_or_else(|| Ok(workerset_core::AdmissionConfig::default()), |given| given.to_core())?;
-            let core = Controller::new(workerset_core::AdmissionConfig { controller_id: fresh_identity(), ..config });
+            let controller_id = fresh_identity();
+            let core = Controller::new(workerset_core::AdmissionConfig { controller_id, build_timeout, ..config });
             Ok(Self {
                 decoder: core.decoder(),
                 routes: core.routes(),
@@ -156,11 +158,11 @@ impl AdmissionController {
     }
 
     /// Everything that is held, at one moment.
-    #[pyo3(signature = (*, now))]
-    fn inventory(&self, py: Python<'_>, now: Now) -> PyResult<Inventory> {
+    #[pyo3(signature = (*, now, filtered = Vec::new()), text_signature = "($self, *, now, filtered=())")]
+    fn inventory(&self, py: Python<'_>, now: Now, filtered: Vec<Ref<Filtered>>) -> PyResult<Inventory> {
         self.entry(py, || {
             self.check_open()?;
-            self.take_inventory(py, now.0)
+            self.take_inventory(py, now.0, filtered)
         })
     }
 
@@ -209,6 +211,12 @@ impl AdmissionController {
         self.abandoned.get_or_init(|| reason);
     }
 
+    /// Why a set serves nothing now; None if it serves.
+    #[pyo3(signature = (worker_set, /))]
+    fn _set_reason(&self, py: Python<'_>, worker_set: Ref<WorkerSetKey>) -> PyResult<Option<String>> {
+        self.entry(py, || Ok(self.lock(py).set_reason(&worker_set.to_core())))
+    }
+
     /// Begin to wait for a route; the ticket.
     #[pyo3(signature = (model, model_type, namespace, unknown_ok, /))]
     fn _begin_wait(
@@ -252,14 +260,14 @@ impl AdmissionController {
         model_type: Option<&str>,
         namespace: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        self.entry(py, || Ok(self.routes.reasons(model, model_type, namespace)))
+        self.entry(py, || Ok(self.lock(py).reasons(model, model_type, namespace)))
     }
 
     /// The inventory entries of a model.
     pub(crate) fn worker_sets<'py>(&self, py: Python<'py>, model: &str) -> PyResult<Bound<'py, PyTuple>> {
         self.entry(py, || {
             // A time that is in the past for every clock lets nothing fall due.
-            let inventory = self.take_inventory(py, f64::NEG_INFINITY)?;
+            let inventory = self.take_inventory(py, f64::NEG_INFINITY, Vec::new())?;
             let of_model = inventory.worker_sets.0.iter().filter(|set| set.model == model);
             PyTuple::new(py, of_model.map(|set| set.0.bind(py)).collect::<Vec<_>>())
         })
@@ -295,10 +303,10 @@ impl AdmissionController {
         })
     }
 
-    fn take_inventory(&self, py: Python<'_>, now: f64) -> PyResult<Inventory> {
+    fn take_inventory(&self, py: Python<'_>, now: f64, filtered: Vec<Ref<Filtered>>) -> PyResult<Inventory> {
         let _after_the_lock = DeferredDrops::begin();
         let inventory = py.detach(|| self.lock_detached().inventory(now));
-        Inventory::from_core(py, inventory)
+        Inventory::from_core(py, inventory, filtered)
     }
 
     fn check_open(&self) -> PyResult<()> {

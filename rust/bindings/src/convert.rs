@@ -15,6 +15,13 @@ use crate::identity::WorkerSetKey;
 use crate::json;
 use crate::record::{self, Record};
 
+/// A duration in seconds as people read it.
+#[pyfunction(name = "_duration")]
+#[pyo3(signature = (seconds, /))]
+pub(crate) fn duration(seconds: f64) -> String {
+    workerset_core::text::duration(seconds)
+}
+
 /// A type that a record's field may have. Its constructor argument is read with [`FromPyObject`].
 pub(crate) trait Field {
     /// The value of the attribute, and of the constructor's argument.

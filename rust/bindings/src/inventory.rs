@@ -30,6 +30,30 @@ record! {
 }
 
 record! {
+    /// A key that the source saw and did not pass on.
+    Filtered {
+        /// Instance key of a card record, full path of any other.
+        key: String,
+        /// Why.
+        reason: String,
+        /// Since when, in seconds of the caller's clock.
+        since: Seconds,
+    }
+}
+
+record! {
+    /// How many builds run and wait.
+    BuildsEntry {
+        /// Builds whose end was not reported.
+        running: usize,
+        /// Sets that wait for a place.
+        waiting: usize,
+        /// How many may run at once.
+        places: usize,
+    }
+}
+
+record! {
     /// The cohort that holds a set.
     CohortEntry {
         /// Its checksum.
@@ -150,12 +174,24 @@ record! {
         worker_sets: Items<Ref<WorkerSetEntry>>,
         /// Keys whose newest record is not usable, ascending.
         refused: Items<Ref<RefusedEntry>>,
+        /// Keys that the source saw and did not pass on, in its order; 1,000 at most.
+        filtered: Items<Ref<Filtered>>,
+        /// How many builds run and wait.
+        builds: Ref<BuildsEntry>,
+        /// How many keys are filtered.
+        filtered_count: usize,
     }
 }
 
 impl Inventory {
-    pub(crate) fn from_core(py: Python<'_>, inventory: core::Inventory) -> PyResult<Self> {
-        let core::Inventory { profile, source, worker_sets, refused } = inventory;
+    pub(crate) fn from_core(
+        py: Python<'_>,
+        inventory: core::Inventory,
+        filtered: Vec<Ref<Filtered>>,
+    ) -> PyResult<Self> {
+        let core::Inventory { profile, source, worker_sets, refused, builds } = inventory;
+        let core::BuildsEntry { running, waiting, places } = builds;
+        let filtered_count = filtered.len();
         let core::SourceEntry { state, snapshot_age, revision } = source;
         let snapshot_age = snapshot_age.map(Seconds);
         Ok(Self {
@@ -163,9 +199,15 @@ impl Inventory {
             source: Ref::new(py, SourceEntry { state: state.to_owned(), snapshot_age, revision })?,
             worker_sets: Items(worker_sets.into_iter().map(|set| worker_set(py, set)).collect::<PyResult<_>>()?),
             refused: refs(py, refused, refused_entry)?,
+            filtered: Items(filtered.into_iter().take(FILTERED).collect()),
+            builds: Ref::new(py, BuildsEntry { running, waiting, places })?,
+            filtered_count,
         })
     }
 }
+
+/// How many filtered keys an inventory lists.
+const FILTERED: usize = 1000;
 
 fn worker_set(py: Python<'_>, entry: core::WorkerSetEntry) -> PyResult<Ref<WorkerSetEntry>> {
     let hops = entry.hops.into_iter().map(|(name, core::HopEntry { state, reason })| {

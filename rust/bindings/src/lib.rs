@@ -40,7 +40,8 @@ mod _native {
     use crate::identity::{NamespaceFilter, WorkerSetKey};
     #[pymodule_export]
     use crate::inventory::{
-        CohortEntry, HopEntry, Inventory, RefusedEntry, RejectedEntry, RetryEntry, SourceEntry, WorkerSetEntry,
+        BuildsEntry, CohortEntry, Filtered, HopEntry, Inventory, RefusedEntry, RejectedEntry, RetryEntry, SourceEntry,
+        WorkerSetEntry,
     };
     #[pymodule_export]
     use crate::notice::{
@@ -64,9 +65,10 @@ mod _native {
     #[allow(non_upper_case_globals, reason = "a Python name")]
     const build_profile: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-    /// Unions of classes, to annotate with.
+    /// What is not public, and unions of classes to annotate with.
     #[pymodule_init]
-    fn unions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn rest(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.setattr("_duration", wrap_pyfunction!(crate::convert::duration, module)?)?;
         for (name, members) in [
             ("Event", &["Apply", "Delete", "Reset"][..]),
             ("BuildVerdict", &["Committed", "Fenced", "Blocked", "Retry", "Requeued"]),

@@ -85,6 +85,13 @@ record! {
         reason: String,
     }
     check BuildRetry::check;
+    methods {
+        /// Seconds from the failure to the next try.
+        #[getter]
+        fn delay(&self) -> f64 {
+            workerset_core::retry_delay(self.attempt)
+        }
+    }
 }
 
 record! {
@@ -104,6 +111,13 @@ record! {
         deadline: Seconds,
     }
     check BuildBlocked::check;
+    methods {
+        /// Seconds from the failure to the next try.
+        #[getter]
+        fn delay(&self) -> f64 {
+            workerset_core::retry_delay(self.attempt)
+        }
+    }
 }
 
 record! {

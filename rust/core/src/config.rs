@@ -84,6 +84,8 @@ pub struct AdmissionConfig {
     pub router_policy_files: RouterPolicyFiles,
     /// Router mode of sets whose selected card advertises none.
     pub default_router_mode: RouterMode,
+    /// Seconds after which the caller ends a build, if it does: for the texts about one that runs.
+    pub build_timeout: Option<f64>,
     /// Tells tokens of this controller from those of another (clause S3); the caller draws it at random.
     pub controller_id: u64,
 }
@@ -100,6 +102,7 @@ impl Default for AdmissionConfig {
             tokenizer_fallback: None,
             router_policy_files: RouterPolicyFiles::Refuse,
             default_router_mode: RouterMode::RoundRobin,
+            build_timeout: None,
             controller_id: 0,
         }
     }

@@ -17,6 +17,19 @@ pub struct Inventory {
     pub worker_sets: Vec<WorkerSetEntry>,
     /// Keys whose newest record is not usable, ascending, until a valid apply or a removal.
     pub refused: Vec<RefusedEntry>,
+    /// How many builds run and wait.
+    pub builds: BuildsEntry,
+}
+
+/// How many builds run and wait (clause S7).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BuildsEntry {
+    /// Builds whose end was not reported, cancelled ones included.
+    pub running: usize,
+    /// Sets that wait for a place.
+    pub waiting: usize,
+    /// How many may run at once.
+    pub places: usize,
 }
 
 /// State of the source.

@@ -14,9 +14,9 @@ pub mod notice;
 pub mod readiness;
 mod record;
 pub mod routing;
-mod text;
+pub mod text;
 
-pub use admission::{Controller, Output, SourceState};
+pub use admission::{Controller, Output, SourceState, retry_delay};
 pub use command::{BuildSpec, BuildToken, BuildVerdict, Command};
 pub use config::{AdmissionConfig, Profile, RouterPolicyFiles};
 pub use error::CardError;

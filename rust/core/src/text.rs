@@ -16,6 +16,26 @@ pub(crate) fn clipped(value: &(impl Display + ?Sized)) -> String {
     clip.text
 }
 
+/// A foreign name, in quotes, cut as [`clipped`] does.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("{:?}", clipped(name))
+}
+
+/// `1 worker`, `2 workers`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A duration for people: `1.0 s`, `12 s`, `5 min`, `3.5 h`. What is not positive is no time.
+pub fn duration(seconds: f64) -> String {
+    match seconds.max(0.0) {
+        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
+        seconds if seconds < 119.5 => format!("{seconds:.0} s"),
+        seconds if seconds < 7170.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
 struct Clip {
     text: String,
     left: usize,
@@ -33,7 +53,7 @@ impl Write for Clip {
 
 #[cfg(test)]
 mod tests {
-    use super::clipped;
+    use super::{clipped, count, duration, quoted};
 
     #[test]
     fn what_is_longer_than_200_characters_is_cut() {
@@ -41,5 +61,21 @@ mod tests {
         assert_eq!(clipped(&long[..400]), long[..400]);
         assert_eq!(clipped(&long), format!("{}...", &long[..400]));
         assert_eq!(clipped(&serde_json::json!(["a", 1])), r#"["a",1]"#);
+        assert_eq!(quoted("a\n\""), r#""a\n\"""#);
+    }
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(
+            [count(0, "worker"), count(1, "worker"), count(2, "worker")],
+            ["0 workers", "1 worker", "2 workers"]
+        );
+        let seconds = [-1.0, 0.0, 0.04, 1.0, 9.94, 9.96, 12.3, 119.4, 119.6, 600.0, 7169.0, 7200.0, 90_000.0];
+        let texts = seconds.map(duration);
+        let expected = [
+            "0.0 s", "0.0 s", "0.0 s", "1.0 s", "9.9 s", "10 s", "12 s", "119 s", "2 min", "10 min", "119 min",
+            "2.0 h", "25.0 h",
+        ];
+        assert_eq!(texts, expected);
     }
 }

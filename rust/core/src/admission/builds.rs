@@ -28,7 +28,8 @@ impl Controller {
         group.failures = 0;
         group.unreported = group.cohorts.rejected().map(|(order, _)| order).collect();
         group.reserved = Some(Arc::clone(&card));
-        group.state = State::Queued(self.fence.enqueue(id));
+        group.reserved_at = self.now;
+        group.state = State::Queued(self.fence.enqueue(id, self.now));
         for name in claims_of(&card) {
             self.know(name);
         }
@@ -52,7 +53,7 @@ impl Controller {
             }
         }
         for name in reserved.iter().flat_map(|card| claims_of(card)) {
-            self.unknow(name);
+            self.unknow(name, false);
         }
     }
 
@@ -140,7 +141,7 @@ impl Controller {
             let representative = group.key.endpoint.instance_key(representative);
             let base = self.workers.get(&*representative).and_then(|worker| worker.base.as_ref());
             let card = base.map_or_else(|| Arc::clone(&cohort.card), |base| Arc::clone(base.card.card()));
-            let token = self.fence.issue(id, Arc::clone(&group.key), cohort.mdc_checksum);
+            let token = self.fence.issue(id, Arc::clone(&group.key), cohort.mdc_checksum, self.now);
             group.state = State::Building(Selected { token: token.clone(), card: Arc::clone(&card) });
             self.command(Command::StartBuild(BuildSpec { token, card, representative }));
         }

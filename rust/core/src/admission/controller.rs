@@ -288,7 +288,7 @@ impl Controller {
     pub(super) fn requeue(&mut self, id: GroupId) {
         self.stop_waiting(id);
         if let Some(group) = self.groups.get_mut(&id) {
-            group.state = State::Queued(self.fence.enqueue(id));
+            group.state = State::Queued(self.fence.enqueue(id, self.now));
         }
     }
 

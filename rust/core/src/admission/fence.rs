@@ -18,15 +18,22 @@ pub(super) struct Fence {
     limit: usize,
     generation: u64,
     running: HashMap<u64, Running>,
-    queue: BTreeMap<QueuePlace, GroupId>,
+    queue: BTreeMap<QueuePlace, Waiting>,
     next_place: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    group: GroupId,
+    since: f64,
 }
 
 /// A build whose result has not been reported. It takes a place even after it was cancelled.
 #[derive(Debug)]
-struct Running {
-    token: BuildToken,
+pub(super) struct Running {
+    pub(super) token: BuildToken,
     group: GroupId,
+    pub(super) since: f64,
 }
 
 impl Fence {
@@ -35,10 +42,10 @@ impl Fence {
     }
 
     /// Queue a group at the end.
-    pub(super) fn enqueue(&mut self, group: GroupId) -> QueuePlace {
+    pub(super) fn enqueue(&mut self, group: GroupId, since: f64) -> QueuePlace {
         self.next_place += 1;
         let place = QueuePlace(self.next_place);
-        self.queue.insert(place, group);
+        self.queue.insert(place, Waiting { group, since });
         place
     }
 
@@ -52,16 +59,45 @@ impl Fence {
         if self.running.len() >= self.limit {
             return None;
         }
-        self.queue.pop_first().map(|(_, group)| group)
+        self.queue.pop_first().map(|(_, waiting)| waiting.group)
     }
 
     /// Issue a build under a fresh generation.
-    pub(super) fn issue(&mut self, group: GroupId, worker_set: SharedKey, mdc_checksum: MdcChecksum) -> BuildToken {
+    pub(super) fn issue(
+        &mut self,
+        group: GroupId,
+        worker_set: SharedKey,
+        mdc_checksum: MdcChecksum,
+        since: f64,
+    ) -> BuildToken {
         self.generation += 1;
         let token =
             BuildToken { worker_set, mdc_checksum, generation: self.generation, controller_id: self.controller_id };
-        self.running.insert(self.generation, Running { token: token.clone(), group });
+        self.running.insert(self.generation, Running { token: token.clone(), group, since });
         token
+    }
+
+    /// The builds that take a place, oldest first.
+    pub(super) fn running(&self) -> Vec<&Running> {
+        let mut running: Vec<&Running> = self.running.values().collect();
+        running.sort_unstable_by_key(|running| running.token.generation);
+        running
+    }
+
+    /// How many builds run, how many wait, and how many may run at once.
+    pub(super) fn load(&self) -> (usize, usize, usize) {
+        (self.running.len(), self.queue.len(), self.limit)
+    }
+
+    /// Where a group stands in the queue, from 1, and since when. Cost: O(waiting).
+    pub(super) fn place(&self, place: QueuePlace) -> Option<(usize, f64)> {
+        let waiting = self.queue.get(&place)?;
+        Some((self.queue.range(..=place).count(), waiting.since))
+    }
+
+    /// Since when a build runs.
+    pub(super) fn running_since(&self, generation: u64) -> Option<f64> {
+        self.running.get(&generation).map(|running| running.since)
     }
 
     /// Take a reported result: the group that the build was for, or why the report is fenced. Frees the build's place.

@@ -28,6 +28,8 @@ pub(super) struct Group {
     pub(super) failures: u32,
     /// Counts the incumbents of this set.
     pub(super) tenure: u64,
+    /// When the incumbent took the set.
+    pub(super) reserved_at: f64,
     /// The incumbent's card, whose names are known while it holds the set.
     pub(super) reserved: Option<Arc<ModelCard>>,
     /// Rejected cohorts that have not been reported under the current incumbent (clause S6).
@@ -93,6 +95,7 @@ impl Group {
             state: State::Vacant,
             failures: 0,
             tenure: 0,
+            reserved_at: f64::NEG_INFINITY,
             reserved: None,
             unreported: BTreeSet::new(),
             before: None,

@@ -10,9 +10,11 @@ mod keys;
 mod names;
 mod observation;
 mod publish;
+mod reasons;
 mod registry;
 mod report;
 mod retry;
 mod time;
 
 pub use controller::{Controller, Output, SourceState};
+pub use retry::delay as retry_delay;

@@ -74,28 +74,45 @@ impl Claims {
 #[derive(Debug, Default)]
 pub(super) struct KnownNames {
     users: HashMap<Box<str>, usize>,
-    lingering: HashMap<Box<str>, Time>,
+    lingering: HashMap<Box<str>, Lingering>,
     expiries: BTreeSet<(Time, Box<str>)>,
+}
+
+/// A name without a user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lingering {
+    until: Time,
+    /// When the last user left.
+    pub(super) since: f64,
+    /// Whether that was an adapter.
+    pub(super) is_adapter: bool,
 }
 
 impl KnownNames {
     /// Count a user in. True: the name was not known before.
     pub(super) fn add(&mut self, name: &str) -> bool {
-        let lingered = self.lingering.remove(name).map(|until| self.expiries.remove(&(until, name.into()))).is_some();
+        let lingered = self.lingering.remove(name);
+        let lingered = lingered.map(|lingering| self.expiries.remove(&(lingering.until, name.into()))).is_some();
         let users = self.users.entry(name.into()).or_insert(0);
         *users += 1;
         *users == 1 && !lingered
     }
 
-    /// Count a user out; the last one's name stays known until the given time.
-    pub(super) fn remove(&mut self, name: &str, until: f64) {
+    /// Count a user out; the last one's name stays known for so many seconds.
+    pub(super) fn remove(&mut self, name: &str, is_adapter: bool, since: f64, seconds: f64) {
         let Some(users) = self.users.get_mut(name) else { return };
         *users -= 1;
         if *users == 0 {
             self.users.remove(name);
-            self.lingering.insert(name.into(), Time(until));
-            self.expiries.insert((Time(until), name.into()));
+            let until = Time(since + seconds);
+            self.lingering.insert(name.into(), Lingering { until, since, is_adapter });
+            self.expiries.insert((until, name.into()));
         }
+    }
+
+    /// Whether and since when a name has no user.
+    pub(super) fn lingering(&self, name: &str) -> Option<Lingering> {
+        self.lingering.get(name).copied()
     }
 
     /// Forget the names whose time is up, and say which.

@@ -67,7 +67,7 @@ impl Controller {
         self.call.workers.extend(member);
         self.know(&name);
         if let Some(replaced) = replaced {
-            self.unknow(replaced.card().display_name());
+            self.unknow(replaced.card().display_name(), true);
         }
     }
 
@@ -181,7 +181,7 @@ impl Controller {
         }
         self.call.workers.extend(affected);
         if let Some(adapter) = renounced {
-            self.unknow(adapter.card.card().display_name());
+            self.unknow(adapter.card.card().display_name(), true);
         }
         if let Some(base) = left {
             self.leave(member, &base);
@@ -205,8 +205,8 @@ impl Controller {
     }
 
     /// Count a registered name out; it lingers.
-    pub(super) fn unknow(&mut self, name: &str) {
-        self.known.remove(name, self.now + self.config.linger_seconds);
+    pub(super) fn unknow(&mut self, name: &str, is_adapter: bool) {
+        self.known.remove(name, is_adapter, self.now, self.config.linger_seconds);
     }
 }
 

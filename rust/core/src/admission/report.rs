@@ -7,7 +7,7 @@ use super::controller::Controller;
 use super::group::{Group, State};
 use super::publish::differing_fields;
 use crate::inventory::{
-    CohortEntry, HopEntry, Inventory, RefusedEntry, RejectedEntry, RetryEntry, SourceEntry, WorkerSetEntry,
+    BuildsEntry, CohortEntry, HopEntry, Inventory, RefusedEntry, RejectedEntry, RetryEntry, SourceEntry, WorkerSetEntry,
 };
 use crate::record::shown_key;
 use crate::routing::HopState;
@@ -27,6 +27,7 @@ impl Controller {
         });
         let mut refused: Vec<RefusedEntry> = refused.collect();
         refused.sort_by(|a, b| a.key.cmp(&b.key));
+        let (running, waiting, places) = self.fence.load();
         Inventory {
             profile: self.config.checksum_profile.as_str(),
             source: SourceEntry {
@@ -36,6 +37,7 @@ impl Controller {
             },
             worker_sets: groups.into_iter().filter_map(|(_, group)| self.worker_set_entry(group)).collect(),
             refused,
+            builds: BuildsEntry { running, waiting, places },
         }
     }
 

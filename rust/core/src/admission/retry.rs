@@ -1,7 +1,7 @@
 //! When a failed build is tried again (clause S7).
 
-/// Seconds until the retry after the n-th failure in a row, n from 1.
-pub(super) fn delay(failures: u32) -> f64 {
+/// Seconds until the retry after the n-th failure in a row, n from 1 (clause S7).
+pub fn delay(failures: u32) -> f64 {
     match failures {
         0..=5 => f64::from(1_u32 << failures.saturating_sub(1)),
         _ => 30.0,

@@ -33,7 +33,7 @@ pub struct Route {
 pub enum RouteError {
     /// Nobody registered that name.
     NotFound,
-    /// The name is known, or nothing has been observed yet, but no request can be served: see [`RouteTable::reasons`].
+    /// The name is known, or nothing has been observed yet, but no request can be served: see [`crate::Controller::reasons`].
     NotReady {
         /// The model that the name stands for, or the name itself.
         model: String,
@@ -90,9 +90,23 @@ impl RouteTable {
         self.read().route(&Asked { name, model_type, namespace }, random)
     }
 
-    /// Why a request cannot be routed now, one sentence each; none if it can. Cost: O(sets of the model).
-    pub fn reasons(&self, name: &str, model_type: Option<&str>, namespace: Option<&str>) -> Vec<String> {
-        self.read().reasons(&Asked { name, model_type, namespace })
+    /// Whether a model stands behind the name now: something is committed for it.
+    pub(crate) fn names_model(&self, name: &str) -> bool {
+        self.read().model(name).is_some()
+    }
+
+    /// The model that stands behind the name, or the name itself, and what is in the way of its committed sets, one
+    /// sentence each; nothing if a request can be routed. Cost: O(sets of the model).
+    pub(crate) fn obstacles(
+        &self,
+        name: &str,
+        model_type: Option<&str>,
+        namespace: Option<&str>,
+    ) -> (Arc<str>, Vec<String>) {
+        let table = self.read();
+        let model = table.model(name).cloned().unwrap_or_else(|| name.into());
+        let obstacles = table.obstacles(&model, &Asked { name, model_type, namespace });
+        (model, obstacles)
     }
 
     /// Names of ready models: display names, their aliases and projected adapters; sorted. Cost: O(names).

@@ -123,22 +123,12 @@ impl Table {
         draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string() })
     }
 
-    /// Why there is no route, one sentence each; none if there is one. Cost: O(sets of the model).
-    pub(super) fn reasons(&self, asked: &Asked<'_>) -> Vec<String> {
-        if self.closed {
-            return vec!["the controller is closed".into()];
-        }
-        let Some(model) = self.model(asked.name) else {
-            let reason = match self.unroutable(asked.name) {
-                RouteError::NotFound => "nobody offers it any more",
-                _ if self.known.contains(asked.name) => "no pipeline is committed for it now",
-                _ => "discovery has not delivered its first snapshot",
-            };
-            return vec![reason.into()];
-        };
+    /// What is in the way of the model's committed sets, one sentence each; nothing if there is a route. Cost: O(sets of
+    /// the model).
+    pub(super) fn obstacles(&self, model: &str, asked: &Asked<'_>) -> Vec<String> {
         let adapter = self.adapter(asked.name);
         let mut reasons = Vec::new();
-        let routes = self.models.get(&**model);
+        let routes = self.models.get(model);
         let all = routes.into_iter().flat_map(|routes| routes.open.iter().chain(&routes.shut));
         let mut wanted: Vec<_> =
             all.filter(|(namespace, _)| asked.namespace.is_none_or(|wanted| wanted == *namespace)).collect();
@@ -203,9 +193,9 @@ impl Unfit {
             Self::OtherType => {
                 let offered = server.key.model_types.replace('|', ", ");
                 let wanted = clipped(asked.model_type.unwrap_or_default());
-                format!("{} does not offer {wanted}; it offers {offered}", server.key)
+                format!("{} does not offer {wanted}; it offers {offered}", server.key.endpoint)
             }
-            Self::NoCarrier(set) => format!("no routable worker of {set} carries the adapter"),
+            Self::NoCarrier(set) => format!("no routable worker of {} carries the adapter", set.endpoint),
             Self::Obstacle(obstacle) => obstacle,
         }
     }

@@ -128,11 +128,11 @@ impl NamespaceRoutes {
     pub(super) fn server_obstacle(&self, server: &ServingSet) -> Option<String> {
         let card = &server.binding().card;
         if server.hop.is_empty() {
-            Some(format!("{} has no routable worker", server.key))
+            Some(format!("{} has no routable worker", server.key.endpoint))
         } else if card.enforce_disagg() && self.prefill_for(server).is_none() {
             Some(format!(
                 "{} enforces disaggregation, and its prefill hop is absent: {}",
-                server.key,
+                server.key.endpoint,
                 self.prefill.reason()
             ))
         } else {

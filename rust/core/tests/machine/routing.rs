@@ -11,7 +11,7 @@ const B: u32 = 8192;
 
 fn reasons(world: &World, model: &str) -> Vec<String> {
     match world.controller.routes().route(model, None, None, 0) {
-        Err(RouteError::NotReady { .. }) => world.controller.routes().reasons(model, None, None),
+        Err(RouteError::NotReady { .. }) => world.controller.reasons(model, None, None),
         other => panic!("{other:?}"),
     }
 }
@@ -99,7 +99,10 @@ fn a_model_in_succession_is_not_ready_and_never_not_found() {
     world.succeed(1);
     world.apply(leave("m", 1));
     world.advance(10.0);
-    assert_eq!(reasons(&world, "m"), ["no pipeline is committed for it now"]);
+    assert_eq!(
+        reasons(&world, "m"),
+        ["a succession has been running for 10 s: ns/c/m is being built (generation 2) for 10 s"]
+    );
     world.succeed(2);
     assert_eq!(world.routable("m"), [2]);
 }
@@ -162,9 +165,9 @@ fn a_route_is_refused_for_a_type_that_no_set_offers_and_draws_by_weight_between_
     assert_eq!(routes.route("m", None, Some("b"), 0).unwrap().namespace, "b");
     let refused = routes.route("m", Some("embedding"), None, 0).unwrap_err();
     assert_eq!(refused, RouteError::NotReady { model: "m".into() });
-    let reasons = routes.reasons("m", Some("embedding"), None);
+    let reasons = world.controller.reasons("m", Some("embedding"), None);
     assert!(reasons[0].ends_with("does not offer embedding; it offers chat"), "{reasons:?}");
-    assert_eq!((reasons.len(), routes.reasons("m", Some("embedding"), Some("a")).len()), (2, 1));
-    assert_eq!(routes.reasons("m", None, Some("c")), ["no committed set in namespace c"]);
-    assert!(routes.reasons("m", None, None).is_empty(), "it is ready");
+    assert_eq!((reasons.len(), world.controller.reasons("m", Some("embedding"), Some("a")).len()), (2, 1));
+    assert_eq!(world.controller.reasons("m", None, Some("c")), ["no committed set in namespace c"]);
+    assert!(world.controller.reasons("m", None, None).is_empty(), "it is ready");
 }
