@@ -26,7 +26,7 @@ from workerset._native import (
 from workerset._threaded import ThreadedFrontend
 from workerset._waiters import Waiters, Wanted
 from workerset._waiting import wait_set
-from workerset.discovery.base import SourceReporting
+from workerset.discovery.base import FilterReporting, SourceReporting
 from workerset.errors import (
     ConfigError,
     ControllerClosed,
@@ -233,8 +233,12 @@ class Frontend:
             return error
 
     def inventory(self) -> Inventory:
-        """A picture of everything. Takes the controller's lock: while a large batch is applied it waits for it."""
-        return self._controller.inventory(now=time.monotonic())
+        """A picture of everything, and of what the source kept back.
+
+        Takes the controller's lock: while a large batch is applied it waits for it.
+        """
+        filtered = self._discovery.filtered() if isinstance(self._discovery, FilterReporting) else ()
+        return self._controller.inventory(now=time.monotonic(), filtered=filtered)
 
     def subscribe(self, limit: int = 1000) -> Subscription:
         """Notices from now on, for one reader: an async iterator of notices and `Lagged`.

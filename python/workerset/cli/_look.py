@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from workerset import discovery
-from workerset._native import AdmissionController, ModelCard, StartBuild
+from workerset._native import AdmissionController, Filtered, ModelCard, StartBuild
 from workerset.cli import _exact
 from workerset.cli._output import fail, write_error
-from workerset.discovery import FileDiscovery
+from workerset.discovery import FileDiscovery, FilterReporting
 from workerset.errors import CardError, ConfigError, DiscoveryError, ModelNotFound, NotReady
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def look(url: str | None, config: AdmissionConfig) -> Look:
         hint = "" if url is not None else "; or name a backend with --discovery"
         raise click.UsageError(f"{error}{hint}") from error
     try:
-        reset = asyncio.run(_snapshot(source))
+        reset, filtered = asyncio.run(_snapshot(source))
     except DiscoveryError as error:
         fail(str(error), "check the URL, and that this user may read there")
     if isinstance(source, FileDiscovery) and not source.root.exists():
@@ -100,7 +101,8 @@ def look(url: str | None, config: AdmissionConfig) -> Look:
         if isinstance(output, StartBuild):
             controller.build_succeeded(output.spec.token, now=0.0)
     records = {entry.path: entry for entry in reset.entries}
-    return Look(records, controller, controller.inventory(now=0.0), isinstance(source, FileDiscovery))
+    inventory = controller.inventory(now=0.0, filtered=filtered)
+    return Look(records, controller, inventory, isinstance(source, FileDiscovery))
 
 
 def why_not_ready(controller: AdmissionController, model: str) -> str:
@@ -130,8 +132,11 @@ def card_of_record(raw: bytes | str, profile: str) -> ModelCard:
     return ModelCard.from_json(_exact.dumps(record["card_json"]), profile=profile)
 
 
-async def _snapshot(source: Discovery) -> Reset:
+async def _snapshot(source: Discovery) -> tuple[Reset, list[Filtered]]:
+    """A listing, and what was kept back from it, on a clock that is at 0 now."""
     try:
-        return await source.snapshot()
+        reset, now = await source.snapshot(), time.monotonic()
+        filtered = source.filtered() if isinstance(source, FilterReporting) else ()
+        return reset, [Filtered(one.key, one.reason, min(0.0, one.since - now)) for one in filtered]
     finally:
         await source.aclose()

@@ -71,6 +71,11 @@ def describe(inventory: Inventory, controller: AdmissionController, seen: Look |
     if inventory.refused:
         lines += [line(), line(("refused records (they count for nothing)", "bold red"))]
         lines += columns([(entry.key, entry.reason) for entry in inventory.refused], 2)
+    if inventory.filtered:
+        lines += [line(), line(("filtered records (the source keeps them back)", "bold"))]
+        lines += columns([(entry.key, entry.reason) for entry in inventory.filtered[:_SHOWN]], 2)
+        if inventory.filtered_count > _SHOWN:
+            lines.append(line(f"  and {inventory.filtered_count - _SHOWN} more"))
     alone = seen.endpoints_without_card() if seen is not None else []
     if alone:
         lines += [line(), line(("endpoint records without a card (no model is served there)", "bold"))]
@@ -136,4 +141,4 @@ def _without_traffic(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]
 
 
 _DIALLED = frozenset({"tcp", "nats_tcp"})  # transports that Dynamo 1.6.1 dials (clause R8)
-_SHOWN = 20  # workers that are named for one reason
+_SHOWN = 20  # workers that are named for one reason, and filtered records

@@ -79,6 +79,22 @@ class StoredFile:
     inode: int
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that does not count.
+
+    Attributes:
+        path: as in `StoredFile`.
+        since: since when, seconds since 1970.
+        expired: whether the owner gave no sign of life; else the key stands under its proper name as well.
+
+    """
+
+    path: str
+    since: float
+    expired: bool
+
+
 class FileStore:
     """Reads a store. Never writes.
 
@@ -104,6 +120,7 @@ class FileStore:
         self._clock = clock
         # Of files whose mtime was ahead of the clock when first seen: that mtime, and when it was.
         self._ahead: dict[str, tuple[float, float]] = {}
+        self._skipped: dict[str, Skipped] = {}  # by place
 
     def folders(self) -> dict[str, tuple[int, int]]:
         """Device and inode of the bucket folders that exist.
@@ -139,10 +156,12 @@ class FileStore:
             except FileNotFoundError:
                 continue
             present = set(names)
-            self._forget_ahead(bucket, present)
+            self._forget_absent(bucket, present)
             for name in names:
                 key = decode_name(name)
                 if key is not None and name != encode_name(key) and encode_name(key) in present:
+                    other = Skipped(record_path(bucket, name), self._clock(), expired=False)
+                    self._skipped.setdefault(self._place(bucket, name), other)
                     continue
                 file = self.read(bucket, name)
                 if file is not None:
@@ -150,11 +169,12 @@ class FileStore:
 
     def read(self, bucket: str, name: str) -> StoredFile | None:
         """Read one file; None if it is gone, expired, or not a file."""
-        place = os.path.join(self.folder(bucket), name)
+        place = self._place(bucket, name)
         try:
             descriptor = os.open(place, _OPEN)
         except FileNotFoundError:
             self._ahead.pop(place, None)
+            self._skipped.pop(place, None)
             return None
         except OSError:
             return self._unreadable(bucket, name, place)
@@ -164,7 +184,7 @@ class FileStore:
             if not stat.S_ISREG(status.st_mode):
                 return None
             alive = self._sign_of_life(place, status.st_mtime)
-            if self.expired(alive):
+            if self._skips(place, bucket, name, alive):
                 return None
             born = birth_ns(descriptor)
             value, refused = self._content(descriptor, status.st_size)
@@ -172,9 +192,17 @@ class FileStore:
             os.close(descriptor)
         return StoredFile(record_path(bucket, name), name, value, refused, alive, born, status.st_ino)
 
+    def skipped(self) -> list[Skipped]:
+        """The files that do not count, as they were when last looked at. From any thread."""
+        return list(self._skipped.values())
+
+    def age(self, since: float) -> float:
+        """Seconds since then."""
+        return self._clock() - since
+
     def expired(self, alive: float) -> bool:
         """Whether a file with that last sign of life counts as removed."""
-        return self.ttl > 0 and self._clock() - alive > self.ttl
+        return self.ttl > 0 and self.age(alive) > self.ttl
 
     def remaining(self, alive: float) -> float:
         """Seconds until a file with that last sign of life expires; infinite without a TTL."""
@@ -207,11 +235,22 @@ class FileStore:
         self._ahead.pop(place, None)
         return modified
 
-    def _forget_ahead(self, bucket: str, present: set[str]) -> None:
-        start = os.path.join(self.folder(bucket), "")
-        for place in list(self._ahead):
-            if place.startswith(start) and place[len(start) :] not in present:
-                self._ahead.pop(place, None)
+    def _forget_absent(self, bucket: str, present: set[str]) -> None:
+        start = self._place(bucket, "")
+        for places in (self._ahead, self._skipped):
+            for place in list(places):
+                if place.startswith(start) and place[len(start) :] not in present:
+                    places.pop(place, None)
+
+    def _skips(self, place: str, bucket: str, name: str, alive: float) -> bool:
+        if self.expired(alive):
+            self._skipped[place] = Skipped(record_path(bucket, name), alive + self.ttl, expired=True)
+            return True
+        self._skipped.pop(place, None)
+        return False
+
+    def _place(self, bucket: str, name: str) -> str:
+        return os.path.join(self.folder(bucket), name)
 
     def _unreadable(self, bucket: str, name: str, place: str) -> StoredFile | None:
         try:
@@ -219,7 +258,7 @@ class FileStore:
         except OSError:
             return None
         alive = self._sign_of_life(place, status.st_mtime)
-        if stat.S_ISDIR(status.st_mode) or self.expired(alive):
+        if stat.S_ISDIR(status.st_mode) or self._skips(place, bucket, name, alive):
             return None
         return StoredFile(record_path(bucket, name), name, None, "", alive, None, status.st_ino)
 

@@ -15,7 +15,7 @@ from workerset.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from workerset._native import Event, Reset
+    from workerset._native import Event, Filtered, Reset
 
 MAX_RECORD_BYTES = 4 << 20
 """What an adapter reads of a record at most, unless it is told otherwise: as `AdmissionConfig.max_record_bytes`."""
@@ -88,6 +88,15 @@ class SourceReporting(Protocol):
     @property
     def source(self) -> SourceState:
         """The state as of the newest item that `batches` yielded."""
+        ...
+
+
+@runtime_checkable
+class FilterReporting(Protocol):
+    """An adapter that tells what it saw and did not pass on. Optional; `Frontend.inventory` shows it."""
+
+    def filtered(self) -> tuple[Filtered, ...]:
+        """What is kept back now, by key, with the reason; `since` in seconds of `time.monotonic`. From any thread."""
         ...
 
 

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workerset._log import Log
-from workerset.discovery._file_store import FileStore
+from workerset._native import Filtered
+from workerset._text import duration
+from workerset.discovery._file_store import BUCKETS, FileStore
 from workerset.discovery._file_view import FileView
 from workerset.discovery._file_watch import FolderWatcher
 from workerset.discovery.base import MAX_RECORD_BYTES, SourceState, check_limit
@@ -87,6 +89,21 @@ class FileDiscovery:
     def source(self) -> SourceState:
         """See `SourceReporting`."""
         return self._source
+
+    def filtered(self) -> tuple[Filtered, ...]:
+        """See `FilterReporting`: files that are older than the TTL, and other spellings of a key that is there."""
+        now, store = time.monotonic(), self._store
+        found = []
+        for skipped in store.skipped():
+            key = skipped.path.removeprefix(f"{BUCKETS[0]}/")
+            age = max(0.0, store.age(skipped.since))
+            if skipped.expired:
+                silent = duration(age + store.ttl)
+                reason = f"no sign of life for {silent}, longer than the TTL of {duration(store.ttl)}"
+            else:
+                reason = "another file stands for the same key, under its proper name"
+            found.append(Filtered(key, reason, now - age))
+        return tuple(sorted(found, key=lambda one: one.key))
 
     async def snapshot(self) -> Reset:
         """See `Discovery.snapshot`. Expired files are left out.

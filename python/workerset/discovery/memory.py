@@ -15,7 +15,7 @@ from workerset.errors import DiscoveryError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from workerset._native import Event, Reset
+    from workerset._native import Event, Filtered, Reset
 
 
 class MemoryDiscovery:
@@ -90,6 +90,10 @@ class MemoryDiscovery:
                 self._source = SourceState("live")
                 for reader in self._readers:
                     self._store.listen(reader.listener)
+
+    def filtered(self) -> tuple[Filtered, ...]:
+        """See `FilterReporting`: nothing is kept back."""
+        return ()
 
     async def batches(self) -> AsyncIterator[Sequence[Event]]:
         """See `Discovery.batches`. Ends after `aclose`."""
