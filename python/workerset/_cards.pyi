@@ -30,7 +30,8 @@ class ModelCard:
         """Decode a card as a release decodes card text (WIRE 0, 1). About 5 us for 2 kB, the checksum included.
 
         ``profile``: the release, ``"1.3"`` to ``"1.6"``. ``router_policy_files``: see :class:`AdmissionConfig`.
-        Raises :class:`CardError` with the field at fault, :class:`ConfigError` for an unknown profile.
+        Raises :class:`CardError` with the field at fault, :class:`ConfigError` for an unknown profile. A text with a
+        lone surrogate is no card.
         """
 
     @property

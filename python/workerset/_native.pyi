@@ -207,7 +207,7 @@ class AdmissionController:
         """
 
     def build_failed(self, token: BuildToken, reason: str, *, now: float) -> BuildVerdict:
-        """A build failed: :class:`Retry` or :class:`Fenced` (clause S7)."""
+        """A build failed: :class:`Retry` or :class:`Fenced` (clause S7). Lone surrogates in the reason are escaped."""
 
     def build_cancelled(self, token: BuildToken, *, now: float) -> BuildVerdict:
         """A build was stopped, asked for or not: fenced, or requeued if it was still wanted (clause S7)."""
@@ -238,8 +238,8 @@ class AdmissionController:
         weighted by routable workers. Never waits for :meth:`apply`. Cost: about 1 us, linear in the namespaces of the
         model that can serve; about as much, whatever the size, when there is no route.
 
-        Raises :class:`ModelNotFound`, :class:`NotReady` (always, not the former, until the first snapshot; clause Y6),
-        :class:`ControllerClosed`.
+        A text with a lone surrogate equals no name, model type or namespace. Raises :class:`ModelNotFound`,
+        :class:`NotReady` (always, not the former, until the first snapshot; clause Y6), :class:`ControllerClosed`.
         """
 
     def models(self) -> tuple[str, ...]:
@@ -343,13 +343,13 @@ class Hop:
         """
 
     def pick_except(self, ids: Iterable[int]) -> int:
-        """One id that is not among these: for a retry elsewhere.
+        """One id that is not among these: for a retry elsewhere. An integer that is no id excludes nobody.
 
         Cost: linear in these, times the workers when most are excluded.
         """
 
     def pick_direct(self, id: int) -> int:
-        """The id that the caller chose elsewhere, if it is routable here."""
+        """The id that the caller chose elsewhere, if it is routable here; any integer may be asked for."""
 
     def pick_many(self, count: int) -> list[int]:
         """As many picks, one after the other; ids repeat where the policy repeats them."""

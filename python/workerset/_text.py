@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workerset._native import _duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 duration = _duration
 """Seconds as people read them: `1.0 s`, `12 s`, `5 min`, `3.5 h`."""
 
 SHOWN = 200
-"""Characters that are shown of a text that others wrote."""
+"""Characters that are shown of a name that others wrote."""
+REASON = 1000
+"""Characters that are shown of a reason, which may hold several names."""
 
 
 def plain(text: str) -> str:
@@ -25,9 +30,29 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def clip(text: str) -> str:
-    """At most 200 characters of a text, with `...` behind them if there were more."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+def is_encodable(text: str) -> bool:
+    """Whether a text has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def clip(text: str, most: int = SHOWN) -> str:
+    """At most so many characters of a text, with `...` behind them if there were more."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def named(name: object) -> str:
+    """A name in quotes, cut; whatever stands in its place as Python shows it."""
+    return repr(clip(name)) if isinstance(name, str) else clip(repr(name))
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Names with commas between them, each cut, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(clip, names[:most])) + more
 
 
 def to_json(value: Any) -> str:

@@ -67,9 +67,10 @@ class Apply(_Record):
     last applied. ``revision``: where in the source's order this was seen; 0 when unknown. ``created``: when the key was
     created, in any unit that orders the keys of one source (clause R6). ``incarnation``: identity of the registration
     behind the key, where the source has one (clause I8). ``refused``: why the source does not hand the value over, for
-    it is too large, say; ``value`` is None then, and the record is refused (clause R7).
+    it is too large, say; ``value`` is None then, and the record is refused (clause R7). A text with a lone surrogate
+    is taken as the bytes that no decoder takes.
 
-    Raises :class:`ValueError` for a value that was refused.
+    Raises :class:`ValueError` for a value that was refused, and for a path with a lone surrogate.
     """
 
     __match_args__ = ("path", "value", "revision", "created", "incarnation", "refused")
@@ -91,7 +92,7 @@ class Apply(_Record):
 
 @final
 class Delete(_Record):
-    """A key is gone. ``path`` and ``revision`` as in :class:`Apply`."""
+    """A key is gone. ``path`` and ``revision`` as in :class:`Apply`, and so is what is raised."""
 
     __match_args__ = ("path", "revision")
     path: Final[str]

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from ._text import duration
+from ._text import clip, duration, named
 
 if TYPE_CHECKING:
     from ._native import WorkerSetEntry, _Asked
@@ -139,7 +139,7 @@ class RoutingError(WorkerSetError):
         self.model = model
 
     def __str__(self) -> str:
-        return ": ".join(str(part) for part in self.args)
+        return ": ".join(clip(str(part)) for part in self.args)
 
 
 class ModelNotFound(RoutingError, LookupError):
@@ -158,7 +158,7 @@ class ModelNotFound(RoutingError, LookupError):
         super().__init__(model)
 
     def __str__(self) -> str:
-        return f"no model, alias or adapter is named {self.model!r}"
+        return f"no model, alias or adapter is named {named(self.model)}"
 
 
 class NotReady(RoutingError):
@@ -201,10 +201,10 @@ class NotReady(RoutingError):
         return self._worker_sets
 
     def __str__(self) -> str:
-        return f"model {self.model!r} is not ready: {'; '.join(self.reasons)}"
+        return f"model {named(self.model)} is not ready: {'; '.join(self.reasons)}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, {self.reasons!r})"
+        return f"{type(self).__name__}({named(self.model)}, {self.reasons!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         read = {"_reasons": self.reasons, "_worker_sets": self.worker_sets}
@@ -248,7 +248,7 @@ class NoRoutableWorkers(NotReady):
     def __str__(self) -> str:
         release = "" if self.release_in is None else f", next release in {duration(self.release_in)}"
         counts = f"admitted {self.admitted}, discovered {self.discovered}, routable {self.routable}{release}"
-        return f"model {self.model!r} has no routable worker: {'; '.join(self.reasons)} ({counts})"
+        return f"model {named(self.model)} has no routable worker: {'; '.join(self.reasons)} ({counts})"
 
 
 class BindingRetired(RoutingError):
@@ -267,7 +267,7 @@ class BindingRetired(RoutingError):
         self.generation = generation
 
     def __str__(self) -> str:
-        return f"generation {self.generation} of model {self.model!r} is retired: ask for a new route"
+        return f"generation {self.generation} of model {named(self.model)} is retired: ask for a new route"
 
 
 class DiscoveryError(WorkerSetError, ConnectionError):

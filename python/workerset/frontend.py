@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 import weakref
@@ -182,12 +183,14 @@ class Frontend:
             namespace: as in `route`.
 
         Raises:
+            ConfigError: the timeout is not a number.
             ModelNotFound: at once if unknown and not `unknown_ok`; else when still unknown at the end.
             NotReady: when still not ready at the end, with the reasons as they are then.
             ControllerClosed: after `aclose`, also when that happens while waiting.
 
         """
         wanted = Wanted(model, model_type, namespace, unknown_ok)
+        _check_timeout(timeout)
         if not isinstance(found := self._try(wanted), RoutingError):
             return found
         loop = asyncio.get_running_loop()
@@ -208,6 +211,7 @@ class Frontend:
 
     def wait_in_thread(self, wanted: Wanted, timeout: float | None) -> Route:
         """Do the same in the calling thread, which is blocked meanwhile; see `ThreadedFrontend.wait_for`."""
+        _check_timeout(timeout)
         if not isinstance(found := self._try(wanted), RoutingError):
             return found
         end = None if timeout is None else time.monotonic() + timeout
@@ -427,6 +431,11 @@ class Frontend:
         self._deadline = self._controller.next_deadline
         self._rescheduled.set()
         self._waiters.wake()
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and math.isnan(timeout):
+        raise ConfigError("timeout", "nan is not a number of seconds")
 
 
 def _resolve(woken: asyncio.Future[None]) -> None:

@@ -22,10 +22,10 @@ from workerset._native import (
     RecordRefused,
     Succession,
 )
-from workerset._text import duration, plain
+from workerset._text import REASON, clip, duration, listed, named, plain
 
 if TYPE_CHECKING:
-    from workerset._native import Notice
+    from workerset._native import Notice, WorkerSetKey
 
 _log = Log("workerset.admission")
 
@@ -122,52 +122,53 @@ class Subscription:
 def _sentence(notice: Notice) -> str:  # noqa: C901, PLR0911  # one case a notice
     match notice:
         case CohortRejected():
-            differs = ", ".join(notice.differs) or "nothing that is known"
+            differs = listed(notice.differs) or "nothing that is known"
             return (
-                f"rejected {_count(notice.members, 'worker')} of model {notice.model!r}: their cards differ from the "
-                f"incumbent's in {differs}; worker_set={notice.worker_set} "
+                f"rejected {_count(notice.members, 'worker')} of model {named(notice.model)}: their cards differ from "
+                f"the incumbent's in {differs}; {_set(notice.worker_set)} "
                 f"incumbent_checksum={notice.incumbent_checksum} "
-                f"rejected_checksum={notice.rejected_checksum} instance={notice.instance}"
+                f"rejected_checksum={notice.rejected_checksum} instance={clip(notice.instance)}"
             )
         case RecordRefused():
-            return f"refused the record {notice.key}: {notice.reason}"
+            return f"refused the record {clip(notice.key)}: {clip(notice.reason, REASON)}"
         case InPlaceChangeRefused():
             return (
-                f"refused a change in place of {notice.key}: {notice.reason}; the first registration stays; "
-                f"worker_set={notice.worker_set} stored_checksum={notice.stored_checksum} "
+                f"refused a change in place of {clip(notice.key)}: {clip(notice.reason, REASON)}; "
+                "the first registration stays; "
+                f"{_set(notice.worker_set)} stored_checksum={notice.stored_checksum} "
                 f"refused_checksum={notice.refused_checksum}"
             )
         case BuildCommitted():
-            return f"{_build(notice)} is committed; worker_set={notice.token.worker_set}"
+            return f"{_build(notice)} is committed; {_set(notice.token.worker_set)}"
         case BuildRetry():
             return (
-                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {notice.reason}; tried again in "
-                f"{duration(notice.delay)}; worker_set={notice.token.worker_set}"
+                f"{_build(notice)} failed ({_count(notice.attempt, 'time')} in a row): {clip(notice.reason, REASON)}; "
+                f"tried again in {duration(notice.delay)}; {_set(notice.token.worker_set)}"
             )
         case BuildBlocked():
             return (
-                f"{_build(notice)} is blocked: the name {notice.name!r} is held by model {notice.owner!r}; "
+                f"{_build(notice)} is blocked: the name {named(notice.name)} is held by model {named(notice.owner)}; "
                 f"tried again in {duration(notice.delay)} (attempt {notice.attempt}); "
-                f"worker_set={notice.token.worker_set}"
+                f"{_set(notice.token.worker_set)}"
             )
         case MembersChanged():
             changes = [_ids(word, ids) for word, ids in (("joined", notice.joined), ("left", notice.left)) if ids]
             holder = "nobody is left" if notice.mdc_checksum is None else f"mdc_checksum={notice.mdc_checksum}"
-            return f"workers of model {notice.model!r}: {', '.join(changes)}; {holder} worker_set={notice.worker_set}"
+            return f"workers of model {named(notice.model)}: {', '.join(changes)}; {holder} {_set(notice.worker_set)}"
         case Succession():
             retired = "none" if notice.retired_generation is None else str(notice.retired_generation)
             return (
-                f"succession in model {notice.model!r}: {_count(notice.members, 'worker')} took over; "
-                f"worker_set={notice.worker_set} retired_checksum={notice.retired_checksum} "
+                f"succession in model {named(notice.model)}: {_count(notice.members, 'worker')} took over; "
+                f"{_set(notice.worker_set)} retired_checksum={notice.retired_checksum} "
                 f"retired_generation={retired} incumbent_checksum={notice.incumbent_checksum}"
             )
         case HopChanged():
-            state = "is active" if notice.active else f"is absent: {notice.reason}"
-            return f"the {notice.hop} hop of model {notice.model!r} in namespace {notice.namespace!r} {state}"
+            state = "is active" if notice.active else f"is absent: {clip(notice.reason, REASON)}"
+            return f"the {notice.hop} hop of model {named(notice.model)} in namespace {named(notice.namespace)} {state}"
         case ModelReady():
-            return f"model {notice.model!r} is ready"
+            return f"model {named(notice.model)} is ready"
         case ModelNotReady():
-            return f"model {notice.model!r} is not ready"
+            return f"model {named(notice.model)} is not ready"
 
 
 def _level(notice: Notice) -> int:
@@ -243,9 +244,13 @@ def _fields(notice: Notice) -> dict[str, Any]:
     return {"event": type(notice).__name__} | fields
 
 
+def _set(worker_set: WorkerSetKey) -> str:
+    return f"worker_set={clip(str(worker_set))}"
+
+
 def _build(notice: BuildCommitted | BuildRetry | BuildBlocked) -> str:
     token = notice.token
-    return f"generation {token.generation} of model {token.model!r} ({token.mdc_checksum})"
+    return f"generation {token.generation} of model {named(token.model)} ({token.mdc_checksum})"
 
 
 def _count(number: int, noun: str) -> str:

@@ -88,7 +88,7 @@ def test_a_configuration_is_a_record_of_named_options() -> None:
         (lambda: untyped.NamespaceFilter("all", "a", False), ValueError),
         (lambda: untyped.NamespaceFilter("exact", "a", True), ValueError),
         (lambda: untyped.Apply("p", 1), TypeError),
-        (lambda: untyped.Apply("p", "\ud800"), UnicodeEncodeError),
+        (lambda: untyped.Apply("\ud800", "{}"), ValueError),
         (lambda: untyped.Apply("p"), TypeError),
         (lambda: untyped.Reset([untyped.Delete("p")], 0), TypeError),
         (lambda: untyped.RejectedEntry(SUM, "text", 0.0, []), TypeError),

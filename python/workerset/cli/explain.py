@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workerset._native import explain as explain_cards
+from workerset._text import clip, listed, named
 from workerset.cli._look import look
 from workerset.cli._output import (
     columns,
@@ -49,9 +50,9 @@ def explain(
     refused = [entry.to_dict() for entry in seen.inventory.refused]
     if not sets:
         known = sorted({name for entry in seen.inventory.worker_sets for name in _names(seen, entry, profile)})
-        listed = f"known: {', '.join(known)}" if known else "no model is known there"
+        known_names = f"known: {listed(known)}" if known else "no model is known there"
         hint = f"{count(len(refused), 'record')} refused; see `workerset status`" if refused else ""
-        fail(f"nobody offers a model {model!r}; {listed}", hint)
+        fail(f"nobody offers a model {named(model)}; {known_names}", hint)
     report = {
         "model": model,
         "worker_sets": [_worker_set(seen, entry, profile) for entry in sets],
@@ -115,10 +116,10 @@ def _differences(seen: Look, incumbent: CohortEntry, cohort: RejectedEntry, prof
 
 
 def _describe(report: dict[str, Any]) -> list[Text]:
-    lines = [line((str(report["model"]), "bold"))]
+    lines = [line((clip(str(report["model"])), "bold"))]
     for entry in report["worker_sets"]:
         types = entry["model_types"] or "no model type"
-        place = f"{entry['namespace']}/{entry['component']}/{entry['endpoint']}"
+        place = clip(f"{entry['namespace']}/{entry['component']}/{entry['endpoint']}")
         lines += [line(), line(f"{place}  {types}  {entry['worker_type']}")]
         lines += _cohort_lines("incumbent", "green", entry["incumbent"])
         for cohort in entry["rejected"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workerset._text import clip, listed
 from workerset.cli._look import ENDPOINTS, look, why_not_ready
 from workerset.cli._output import (
     columns,
@@ -63,41 +64,44 @@ def describe(inventory: Inventory, controller: AdmissionController, seen: Look |
     for model, sets in groupby(inventory.worker_sets, key=lambda entry: entry.model):
         reason = why_not_ready(controller, model)
         verdict = (f"not ready: {reason}", "red") if reason else ("ready", "green")
-        lines += [line(), line((model, "bold"), "  ", verdict)]
+        lines += [line(), line((clip(model), "bold"), "  ", verdict)]
         for entry in sets:
             lines += _worker_set(entry, controller._set_reason(entry.worker_set) or "", refused)  # noqa: SLF001
     if not inventory.worker_sets:
         lines += [line(), line("no WorkerSet: nobody registered a usable card")]
     if inventory.refused:
         lines += [line(), line(("refused records (they count for nothing)", "bold red"))]
-        lines += columns([(entry.key, entry.reason) for entry in inventory.refused], 2)
+        lines += columns([(clip(entry.key), entry.reason) for entry in inventory.refused], 2)
     if inventory.filtered:
         lines += [line(), line(("filtered records (the source keeps them back)", "bold"))]
-        lines += columns([(entry.key, entry.reason) for entry in inventory.filtered[:_SHOWN]], 2)
+        lines += columns([(clip(entry.key), entry.reason) for entry in inventory.filtered[:_SHOWN]], 2)
         if inventory.filtered_count > _SHOWN:
             lines.append(line(f"  and {inventory.filtered_count - _SHOWN} more"))
     alone = seen.endpoints_without_card() if seen is not None else []
     if alone:
         lines += [line(), line(("endpoint records without a card (no model is served there)", "bold"))]
-        lines += [line(f"  {key}") for key in alone]
+        lines += [line(f"  {clip(key)}") for key in alone]
     return lines
 
 
 def _worker_set(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]) -> list[Text]:
     types = entry.model_types or "no model type"
-    lines = [line(f"  {entry.namespace}/{entry.component}/{entry.endpoint}  {types}  {entry.worker_type}")]
+    place = clip(f"{entry.namespace}/{entry.component}/{entry.endpoint}")
+    lines = [line(f"  {place}  {types}  {entry.worker_type}")]
     phase = entry.phase if entry.generation is None else f"{entry.phase}, generation {entry.generation}"
     rows: list[tuple[str | Text, ...]] = [("phase", line((phase, "green" if entry.phase == "ready" else "yellow")))]
     holds = f"{count(len(entry.admitted), 'worker')} admitted, {len(entry.routable)} routable"
     rows.append(("incumbent", f"{short(entry.incumbent.mdc_checksum)}  {holds}"))
     for cohort in entry.rejected:
-        differs = ", ".join(cohort.differs)
+        differs = listed(cohort.differs)
         told = f"{short(cohort.mdc_checksum)}  {count(len(cohort.members), 'worker')} rejected, differs in {differs}"
         rows.append(("rejected", line((told, "red"))))
     if unusual := [kind for kind in entry.transports if kind not in _DIALLED]:
-        rows.append(("transport", line((f"{', '.join(unusual)}: not every client can dial it", "yellow"))))
-    rows += [("adapter", adapter) for adapter in entry.adapters]
-    rows += [("adapter", line((f"{item.key}  not offered: {item.reason}", "yellow"))) for item in entry.unprojected]
+        rows.append(("transport", line((f"{listed(unusual)}: not every client can dial it", "yellow"))))
+    rows += [("adapter", clip(adapter)) for adapter in entry.adapters]
+    rows += [
+        ("adapter", line((f"{clip(item.key)}  not offered: {item.reason}", "yellow"))) for item in entry.unprojected
+    ]
     rows += [
         (f"{name} hop", hop.state if not hop.reason else f"{hop.state}: {hop.reason}")
         for name, hop in entry.hops.items()
@@ -108,7 +112,7 @@ def _worker_set(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]) -> 
         lines.append(line(("    no traffic reaches", "yellow")))
         named: list[tuple[str, str]] = []
         for reason, keys in idle:
-            named += [(key, reason) for key in keys[:_SHOWN]]
+            named += [(clip(key), reason) for key in keys[:_SHOWN]]
             if len(keys) > _SHOWN:
                 named.append((f"and {len(keys) - _SHOWN} more", reason))
         lines += columns(named, 6)
@@ -134,7 +138,7 @@ def _without_traffic(entry: WorkerSetEntry, why: str, refused: Mapping[str, str]
         reasons.setdefault(reason, []).append(key)
     for place, cohort in enumerate(entry.rejected, 1):
         line = "is next in line" if place == 1 else f"is number {place} in line"
-        differs = ", ".join(cohort.differs)
+        differs = listed(cohort.differs)
         reason = f"rejected: its card differs from the incumbent's in {differs}; its cohort {line}"
         reasons[reason] = list(cohort.members)
     return list(reasons.items())

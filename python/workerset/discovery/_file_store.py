@@ -14,10 +14,13 @@ import re
 import stat
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workerset._text import named
 from workerset.discovery._birthtime import birth_ns
 from workerset.discovery.base import MAX_RECORD_BYTES, too_large
+from workerset.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +30,21 @@ TEMPORARY = ".tmp_"  # how the name of a file begins that is being written
 
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _ALPHANUMERIC = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+
+def check_root(root: str | os.PathLike[str]) -> Path:
+    """The folder of a store, absolute.
+
+    Raises:
+        ConfigError: no folder can have that name.
+
+    """
+    try:
+        if b"\0" not in os.fsencode(root):
+            return Path(os.fsdecode(root)).absolute()
+    except UnicodeEncodeError:
+        pass
+    raise ConfigError("discovery", f"no folder can be named {named(os.fspath(root))}")
 
 
 def encode_name(key: str) -> str:

@@ -10,10 +10,9 @@ import contextlib
 import os
 import secrets
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from workerset.discovery._file_store import TEMPORARY, encode_name
+from workerset.discovery._file_store import TEMPORARY, check_root, encode_name
 from workerset.errors import DiscoveryError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class FilePublisher:
 
     def __init__(self, root: str | os.PathLike[str], ttl: float) -> None:
         self.interval = ttl / 3
-        self._root = Path(root).absolute()
+        self._root = check_root(root)
         self._held: dict[str, None] = {}  # paths of records, in the order of their creation
         self._ended = False
         # Steps run in threads, and one whose caller was cancelled runs on; the next step waits for its end.

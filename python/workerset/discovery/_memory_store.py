@@ -35,12 +35,12 @@ class MemoryStore:
         """Write a record; see `MemoryDiscovery.put`. Of one that is larger than the limit only that is kept."""
         refused = too_large(len(value), limit) if len(value) > limit else None
         with self._lock:
-            self._revision += 1
+            revision = self._revision + 1
             known = self._records.get(path)
-            created = known.created if known is not None else self._revision
+            created = known.created if known is not None else revision
             kept = value if refused is None else None
-            record = Apply(path, kept, self._revision, created, str(created), refused)
-            self._records[path] = record
+            record = Apply(path, kept, revision, created, str(created), refused)
+            self._records[path], self._revision = record, revision
             self._tell(record)
 
     def delete(self, path: str) -> None:

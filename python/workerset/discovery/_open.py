@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from workerset._text import named
 from workerset.discovery._file_writer import FilePublisher
 from workerset.discovery.base import MAX_RECORD_BYTES
 from workerset.discovery.file import FileDiscovery
@@ -35,13 +36,13 @@ def open(url: str) -> Discovery:  # noqa: A001  # always used as discovery.open
         ConfigError: the scheme is not one of these, or the URL is malformed.
 
     """
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme == "memory":
         return MemoryDiscovery(_memory_name(url, parts))
     if parts.scheme == "file":
         options = _file_options(url, parts)
         return FileDiscovery(options.root, options.ttl, options.resync, max_record_bytes=options.max_record_bytes)
-    raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
+    raise _refuse(url, f"no backend for scheme {named(parts.scheme)}; available: {_FORMS}")
 
 
 def publisher(url: str, ttl: float) -> Publisher:
@@ -55,13 +56,13 @@ def publisher(url: str, ttl: float) -> Publisher:
         ConfigError: as `open`.
 
     """
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme == "memory":
         return MemoryDiscovery(_memory_name(url, parts)).publisher(ttl)
     if parts.scheme == "file":
         options = _file_options(url, parts)
         return FilePublisher(options.root, min(ttl, options.ttl or ttl))
-    raise _refuse(url, f"no backend for scheme {parts.scheme!r}; available: {_FORMS}")
+    raise _refuse(url, f"no backend for scheme {named(parts.scheme)}; available: {_FORMS}")
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Discovery:
@@ -84,9 +85,16 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Discovery:
     if backend == "file":
         return FileDiscovery(env.get("DYN_FILE_KV") or Path(env.get("TMPDIR") or "/tmp", "dynamo_store_kv"))  # noqa: S108  # Dynamo's default
     if backend in ("etcd", "kubernetes"):
-        named = f"{backend!r}" if env.get("DYN_DISCOVERY_BACKEND") else "not set, which means 'etcd'"
-        raise ConfigError("DYN_DISCOVERY_BACKEND", f"{named}; that backend is not available; available: file, mem")
-    raise ConfigError("DYN_DISCOVERY_BACKEND", f"{backend!r} is not a known backend; available: file, mem")
+        given = f"{backend!r}" if env.get("DYN_DISCOVERY_BACKEND") else "not set, which means 'etcd'"
+        raise ConfigError("DYN_DISCOVERY_BACKEND", f"{given}; that backend is not available; available: file, mem")
+    raise ConfigError("DYN_DISCOVERY_BACKEND", f"{named(backend)} is not a known backend; available: file, mem")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise _refuse(url, f"is not a URL: {error}") from error
 
 
 def _memory_name(url: str, parts: SplitResult) -> str:
@@ -104,18 +112,18 @@ class _FileOptions(NamedTuple):
 
 def _file_options(url: str, parts: SplitResult) -> _FileOptions:
     if parts.netloc not in ("", "localhost"):
-        raise _refuse(url, f"names a host, {parts.netloc!r}; a folder has three slashes, file:///dir")
+        raise _refuse(url, f"names a host, {named(parts.netloc)}; a folder has three slashes, file:///dir")
     if not parts.path:
         raise _refuse(url, "names no folder; write file:///dir")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = sorted(set(options) - {"ttl", "resync", "max_record_bytes"})
     if unknown:
-        raise _refuse(url, f"unknown option {unknown[0]!r}; there are ttl, resync and max_record_bytes")
+        raise _refuse(url, f"unknown option {named(unknown[0])}; there are ttl, resync and max_record_bytes")
     ttl, resync = _seconds(url, options, "ttl", 10.0), _seconds(url, options, "resync", 30.0)
     limit = options.get("max_record_bytes", str(MAX_RECORD_BYTES))
     if not (limit.isascii() and limit.isdecimal() and len(limit) < 20 and int(limit) > 0):
-        raise _refuse(url, f"max_record_bytes is {limit!r}, expected a number of bytes, 1 or more")
-    return _FileOptions(unquote(parts.path), ttl, resync, int(limit))
+        raise _refuse(url, f"max_record_bytes is {named(limit)}, expected a number of bytes, 1 or more")
+    return _FileOptions(unquote(parts.path, errors="surrogateescape"), ttl, resync, int(limit))
 
 
 def _seconds(url: str, options: Mapping[str, str], name: str, default: float) -> float:
@@ -127,9 +135,10 @@ def _seconds(url: str, options: Mapping[str, str], name: str, default: float) ->
     except ValueError:
         seconds = -1.0
     if not 0.0 <= seconds < float("inf"):
-        raise _refuse(url, f"{name} is {text!r}, expected seconds, 0 or more")
+        raise _refuse(url, f"{name} is {named(text)}, expected seconds, 0 or more")
     return seconds
 
 
 def _refuse(url: str, reason: str) -> ConfigError:
-    return ConfigError("discovery", f"{url!r} {reason}" if reason.startswith("names") else f"{url!r}: {reason}")
+    joined = " " if reason.startswith(("names", "is ")) else ": "
+    return ConfigError("discovery", f"{named(url)}{joined}{reason}")

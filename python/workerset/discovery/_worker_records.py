@@ -17,6 +17,7 @@ from workerset._native import (
     RecordRefused,
     explain,
 )
+from workerset._text import is_encodable, named
 from workerset.errors import CardError, ConfigError
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Place:
 
     def __post_init__(self) -> None:
         for name, part in (("namespace", self.namespace), ("component", self.component), ("endpoint", self.endpoint)):
-            if not part or "/" in part:
-                raise ConfigError(name, f"{part!r} is not a text without slashes, at least one character long")
+            if not part or "/" in part or not is_encodable(part):
+                raise ConfigError(name, f"{named(part)} is not a text without slashes, at least one character long")
 
     def key(self, instance_id: int, suffix: str | None = None) -> str:
         """The instance key."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from workerset._log import Log
 from workerset._native import Filtered
 from workerset._text import duration
-from workerset.discovery._file_store import BUCKETS, FileStore
+from workerset.discovery._file_store import BUCKETS, FileStore, check_root
 from workerset.discovery._file_view import FileView
 from workerset.discovery._file_watch import FolderWatcher
 from workerset.discovery.base import MAX_RECORD_BYTES, SourceState, check_limit
@@ -59,7 +59,7 @@ class FileDiscovery:
         max_record_bytes: a larger file is refused by its size, unread; at least 1.
 
     Raises:
-        ConfigError: `max_record_bytes` is less than 1.
+        ConfigError: `max_record_bytes` is less than 1, or no folder can be named like that.
 
     """
 
@@ -72,7 +72,7 @@ class FileDiscovery:
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         check_limit(max_record_bytes)
-        self._store = FileStore(str(Path(root).absolute()), ttl, clock, max_record_bytes)
+        self._store = FileStore(str(check_root(root)), ttl, clock, max_record_bytes)
         self._resync = resync
         self._count = itertools.count(1)
         self._seen: set[str] = set()  # buckets that existed at some time

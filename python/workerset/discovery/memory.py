@@ -57,8 +57,13 @@ class MemoryDiscovery:
             path: bucket included, `v1/mdc/ns/component/endpoint/1f`.
             value: the record's JSON.
 
+        Raises:
+            ValueError: the path has a lone surrogate.
+
         """
-        self._store.put(path, value.encode() if isinstance(value, str) else value, self._limit)
+        # A lone surrogate is for the controller to refuse.
+        raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+        self._store.put(path, raw, self._limit)
 
     def delete(self, path: str) -> None:
         """Remove a record; of an unknown path nothing is told."""

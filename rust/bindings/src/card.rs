@@ -4,9 +4,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use serde_json::Value;
 use workerset_core::{CardError, Profile, RouterPolicyFiles, card as core};
 
@@ -15,6 +16,7 @@ use crate::convert::{Field, Items, Json, Role};
 use crate::error::{self, guarded};
 use crate::json;
 use crate::record::record;
+use crate::text::{Text, encoded};
 
 /// A decoded card of one release.
 #[pyclass(module = "workerset._native", frozen, eq, hash)]
@@ -29,14 +31,13 @@ impl ModelCard {
     /// Decode a card as a release does.
     #[staticmethod]
     #[pyo3(
-        signature = (raw, profile = "1.6", router_policy_files = PolicyFiles(RouterPolicyFiles::Refuse)),
+        signature = (raw, profile = CardProfile(Profile::V1_6), router_policy_files = PolicyFiles(RouterPolicyFiles::Refuse)),
         text_signature = "(raw, profile='1.6', router_policy_files='refuse')"
     )]
-    fn from_json(raw: Raw, profile: &str, router_policy_files: PolicyFiles) -> PyResult<Self> {
+    fn from_json(raw: Raw, profile: CardProfile, router_policy_files: PolicyFiles) -> PyResult<Self> {
         guarded(|| {
-            let ProfileName(profile) = ProfileName::parse("profile", profile)?;
-            let card =
-                core::ModelCard::from_text(raw.as_bytes(), profile, &router_policy_files.0).map_err(error::card)?;
+            let card = core::ModelCard::from_text(raw.as_bytes(), profile.0, &router_policy_files.0);
+            let card = card.map_err(error::card)?;
             Ok(Self::new(Arc::new(card)))
         })
     }
@@ -363,11 +364,35 @@ fn decode(raw: &[u8], profile: Profile) -> Result<core::ModelCard, CardError> {
     })
 }
 
+/// The argument `profile`.
+struct CardProfile(Profile);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for CardProfile {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let name: Text<'_, '_> = object.extract()?;
+        ProfileName::parse("profile", &name.shown()?).map(|ProfileName(profile)| Self(profile))
+    }
+}
+
 /// A card's JSON, not copied.
-#[derive(FromPyObject)]
 enum Raw {
     Bytes(PyBackedBytes),
     Text(PyBackedStr),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Raw {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            // One that cannot be encoded is no card: its bytes are, and the decoder says so.
+            return text.extract().map(Self::Text).or_else(|_| Ok(Self::Bytes(encoded(&text)?.into())));
+        }
+        let expected = || PyTypeError::new_err(format!("expected bytes or str, not {}", object.get_type()));
+        object.extract().map(Self::Bytes).map_err(|_| expected())
+    }
 }
 
 impl Raw {

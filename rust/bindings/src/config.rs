@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyFrozenSet, PySet, PyString};
+use pyo3::types::{PyFrozenSet, PySet};
 use workerset_core::card::{RouterMode, is_tokenizer_backend};
 use workerset_core::{NamespaceFilter, Profile, RouterPolicyFiles};
 
@@ -13,6 +13,7 @@ use crate::convert::{Field, Seconds, abridged};
 use crate::error;
 use crate::identity::Filter;
 use crate::record::record;
+use crate::text::Text;
 
 record! {
     /// Everything that a controller is told when it is made.
@@ -107,7 +108,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ProfileName {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        Self::parse("checksum_profile", object.cast::<PyString>()?.to_str()?)
+        let name: Text<'_, '_> = object.extract()?;
+        Self::parse("checksum_profile", &name.shown()?)
     }
 }
 
@@ -135,8 +137,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PolicyFiles {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(word) = object.cast::<PyString>() {
-            return match word.to_str()? {
+        if let Ok(word) = object.extract::<Text<'_, '_>>() {
+            return match &*word.shown()? {
                 "refuse" => Ok(Self(RouterPolicyFiles::Refuse)),
                 "accept" => Ok(Self(RouterPolicyFiles::Accept)),
                 other => Err(error::config(
@@ -188,11 +190,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Mode {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name = object.cast::<PyString>()?;
-        let name = name.to_str()?;
-        RouterMode::from_name(name)
+        let name: Text<'_, '_> = object.extract()?;
+        let name = name.shown()?;
+        RouterMode::from_name(&name)
             .map(Self)
-            .ok_or_else(|| error::config("default_router_mode", format!("{:?} is no router mode", abridged(name))))
+            .ok_or_else(|| error::config("default_router_mode", format!("{:?} is no router mode", abridged(&name))))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 use workerset_core::routing::{RouteError, RouteTable, Wanted};
 use workerset_core::{Controller, Decoder, Output, SourceState};
 
@@ -24,6 +24,7 @@ use crate::notice::notice;
 use crate::pipeline::{self, DeferredDrops};
 use crate::random::random;
 use crate::routing::Route;
+use crate::text::Text;
 use crate::verdict::verdict;
 
 /// Decides who is admitted.
@@ -102,11 +103,11 @@ impl AdmissionController {
         &self,
         py: Python<'py>,
         token: Ref<BuildToken>,
-        reason: &str,
+        reason: Text<'_, '_>,
         now: Now,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let token = token.to_core();
-        self.report(py, |core| core.build_failed(&token, reason, now.0))
+        let (token, reason) = (token.to_core(), reason.shown()?);
+        self.report(py, |core| core.build_failed(&token, &reason, now.0))
     }
 
     /// A build was stopped.
@@ -168,13 +169,22 @@ impl AdmissionController {
 
     /// One consistent view for a request.
     #[pyo3(signature = (model, model_type = None, namespace = None))]
-    fn route(slf: &Bound<'_, Self>, model: &str, model_type: Option<&str>, namespace: Option<&str>) -> PyResult<Route> {
+    fn route(
+        slf: &Bound<'_, Self>,
+        model: Text<'_, '_>,
+        model_type: Option<Text<'_, '_>>,
+        namespace: Option<Text<'_, '_>>,
+    ) -> PyResult<Route> {
         let controller = slf.get();
         controller.entry(slf.py(), || {
-            controller.routes.route(model, model_type, namespace, random()).map(Route).map_err(|failed| match failed {
-                RouteError::NotFound => error::model_not_found(model),
+            let Some(name) = model.valid else { return Err(error::model_not_found(&model)) };
+            let model_type = model_type.as_ref().map(Text::part).transpose()?;
+            let namespace = namespace.as_ref().map(Text::part).transpose()?;
+            let (model_type, namespace) = (model_type.as_deref(), namespace.as_deref());
+            controller.routes.route(name, model_type, namespace, random()).map(Route).map_err(|failed| match failed {
+                RouteError::NotFound => error::model_not_found(&model),
                 RouteError::NotReady { model: stands_for } => {
-                    let asked = Asked::new(slf.clone().unbind(), model, stands_for.clone(), model_type, namespace);
+                    let asked = Asked::new(slf.clone().unbind(), name, stands_for.clone(), model_type, namespace);
                     error::not_ready(stands_for, asked)
                 }
                 RouteError::Closed => error::controller_closed(),
@@ -222,18 +232,20 @@ impl AdmissionController {
     fn _begin_wait(
         &self,
         py: Python<'_>,
-        model: &str,
-        model_type: Option<&str>,
-        namespace: Option<&str>,
+        model: Text<'_, '_>,
+        model_type: Option<Text<'_, '_>>,
+        namespace: Option<Text<'_, '_>>,
         unknown_ok: bool,
     ) -> PyResult<u64> {
-        let wanted = Wanted {
-            name: model.into(),
-            model_type: model_type.map(Into::into),
-            namespace: namespace.map(Into::into),
-            unknown_ok,
-        };
-        self.entry(py, || Ok(self.routes.begin_wait(wanted)))
+        self.entry(py, || {
+            let wanted = Wanted {
+                name: model.valid.map(Into::into),
+                model_type: model_type.as_ref().map(Text::part).transpose()?.map(Into::into),
+                namespace: namespace.as_ref().map(Text::part).transpose()?.map(Into::into),
+                unknown_ok,
+            };
+            Ok(self.routes.begin_wait(wanted))
+        })
     }
 
     /// Give a wait up.
@@ -343,8 +355,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name = object.cast::<PyString>()?;
-        let name = name.to_str()?;
+        let name: Text<'_, '_> = object.extract()?;
+        let name = &*name.shown()?;
         [SourceState::Live, SourceState::Lost, SourceState::Ended]
             .into_iter()
             .find(|state| state.as_str() == name)

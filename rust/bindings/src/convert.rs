@@ -14,6 +14,7 @@ use workerset_core::{MdcChecksum, WorkerType};
 use crate::identity::WorkerSetKey;
 use crate::json;
 use crate::record::{self, Record};
+use crate::text::encoded;
 
 /// A duration in seconds as people read it.
 #[pyfunction(name = "_duration")]
@@ -289,7 +290,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Stored {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             Ok(Self::Bytes(bytes.as_bytes().into()))
         } else if let Ok(text) = object.cast::<PyString>() {
-            Ok(Self::Text(text.to_str()?.into()))
+            match text.to_str() {
+                Ok(text) => Ok(Self::Text(text.into())),
+                // No record is written like that: the decoder refuses it (clause R7).
+                Err(_) => Ok(Self::Bytes(encoded(&text)?.as_bytes().into())),
+            }
         } else if object.is_none() {
             Ok(Self::Unchanged)
         } else {

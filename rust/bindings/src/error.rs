@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::asked::Asked;
+use crate::text::Text;
 
 /// The exceptions, looked up when the first of them is raised.
 mod exceptions {
@@ -56,8 +57,8 @@ pub(crate) fn abandoned(reason: &str) -> PyErr {
     exceptions::ControllerClosed::new_err(reason.to_owned())
 }
 
-pub(crate) fn model_not_found(model: &str) -> PyErr {
-    exceptions::ModelNotFound::new_err(model.to_owned())
+pub(crate) fn model_not_found(model: &Text<'_, '_>) -> PyErr {
+    exceptions::ModelNotFound::new_err(model.object.to_owned().unbind())
 }
 
 /// `asked`: tells the reasons and the worker sets when the exception's attributes are read.

@@ -19,6 +19,7 @@ mod random;
 mod readiness;
 mod record;
 mod routing;
+mod text;
 mod verdict;
 
 /// The native part of workerset.

@@ -14,6 +14,7 @@ use crate::identity::WorkerSetKey;
 use crate::pipeline;
 use crate::random::random;
 use crate::record::record;
+use crate::text::instance_id;
 
 /// Where one request may go.
 #[pyclass(module = "workerset._native", frozen)]
@@ -95,14 +96,19 @@ impl Hop {
     /// One id that is not among these.
     fn pick_except(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<u64> {
         guarded(|| {
-            let excluded = ids.try_iter()?.map(|id| id?.extract()).collect::<PyResult<Vec<u64>>>()?;
+            let excluded = ids.try_iter()?.filter_map(|id| id.and_then(|id| instance_id(&id)).transpose());
+            let excluded = excluded.collect::<PyResult<Vec<u64>>>()?;
             self.0.pick_except(&excluded, random()).map_err(|error| self.failed(py, error))
         })
     }
 
     /// The id that the caller chose elsewhere, if it is routable.
-    fn pick_direct(&self, py: Python<'_>, id: u64) -> PyResult<u64> {
-        guarded(|| self.0.pick_direct(id).map_err(|error| self.failed(py, error)))
+    fn pick_direct(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<u64> {
+        guarded(|| match instance_id(id)? {
+            Some(id) => self.0.pick_direct(id).map_err(|error| self.failed(py, error)),
+            None if self.0.binding().retired() => Err(self.failed(py, core::PickError::Retired)),
+            None => Err(self.not_routable(py, "an integer that is no instance id is not routable".to_owned())),
+        })
     }
 
     /// As many picks.
@@ -116,8 +122,11 @@ impl Hop {
     }
 
     /// The worker behind a routable id.
-    fn worker(&self, id: u64) -> PyResult<Option<WorkerInfo>> {
-        guarded(|| self.0.worker(id).map(|worker| WorkerInfo::from_core(&worker)).transpose())
+    fn worker(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<WorkerInfo>> {
+        guarded(|| {
+            let worker = instance_id(id)?.and_then(|id| self.0.worker(id));
+            worker.map(|worker| WorkerInfo::from_core(&worker)).transpose()
+        })
     }
 
     /// Generation of the binding.
@@ -195,7 +204,12 @@ impl Hop {
             core::PickError::NoneRoutable => "every routable worker is excluded".to_owned(),
             core::PickError::NotRoutable(id) => format!("instance {id} is not routable on this hop"),
         };
-        error::no_routable_workers(py, model, reason, binding.admitted(), self.0.len())
+        self.not_routable(py, reason)
+    }
+
+    fn not_routable(&self, py: Python<'_>, reason: String) -> PyErr {
+        let binding = self.0.binding();
+        error::no_routable_workers(py, &binding.token.worker_set.model, reason, binding.admitted(), self.0.len())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is wrong with an input.
 
+use crate::text;
+
 /// A card that cannot be decoded or fails shape validation (clause R7).
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("{}", if field.is_empty() { reason.clone() } else { format!("{field}: {reason}") })]
@@ -13,6 +15,6 @@ pub struct CardError {
 impl CardError {
     /// An error at one field.
     pub fn at(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { field: field.into(), reason: reason.into() }
+        Self { field: text::reason(&field.into()), reason: text::reason(&reason.into()) }
     }
 }

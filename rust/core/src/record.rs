@@ -15,7 +15,7 @@ use crate::card::{BoundaryCard, ModelCard};
 use crate::config::AdmissionConfig;
 use crate::event::{Apply, Event};
 use crate::identity::EndpointId;
-use crate::text::clipped;
+use crate::text::{clipped, quoted, reason};
 
 const CARDS: &str = "v1/mdc/";
 const INSTANCES: &str = "v1/instances/";
@@ -164,7 +164,7 @@ impl Decoder {
         }
         let limit = self.config.max_record_bytes;
         let content = match (&apply.refused, &apply.value) {
-            (Some(reason), _) => Content::Refused { reason: clipped(reason), value: UNSEEN },
+            (Some(refused), _) => Content::Refused { reason: reason(refused), value: UNSEEN },
             (None, None) => Content::Unchanged,
             (None, Some(bytes)) if bytes.len() > limit => {
                 let reason = format!("it has {} bytes, more than the {limit} of max_record_bytes", bytes.len());
@@ -172,7 +172,8 @@ impl Decoder {
             }
             (None, Some(bytes)) => {
                 let value = self.mark(bytes);
-                self.content(&apply.path, bytes, value).unwrap_or_else(|reason| Content::Refused { reason, value })
+                self.content(&apply.path, bytes, value)
+                    .unwrap_or_else(|refusal| Content::Refused { reason: reason(&refusal), value })
             }
         };
         let Apply { path, revision, created, incarnation, .. } = apply;
@@ -211,7 +212,7 @@ impl Decoder {
         if suffix != place.suffix.as_ref() {
             return Err(match (suffix, &place.suffix) {
                 (Some(suffix), _) => {
-                    format!("the record's model_suffix {} is not the path's", clipped(&format!("{suffix:?}")))
+                    format!("the record's model_suffix {} is not the path's", quoted(suffix))
                 }
                 (None, _) => "the path has a model suffix, the record has none".into(),
             });
@@ -300,7 +301,7 @@ impl Place {
             return Err("the path has an empty part".into());
         }
         let value = u64::from_str_radix(id, 16).ok().filter(|value| format!("{value:x}") == id);
-        let id = value.ok_or_else(|| format!("{id:?} is not a u64 in lower-case hex without padding"))?;
+        let id = value.ok_or_else(|| format!("{} is not a u64 in lower-case hex without padding", quoted(id)))?;
         let endpoint =
             EndpointId { namespace: namespace.into(), component: component.into(), endpoint: endpoint.into() };
         Ok(Self { endpoint, id, suffix: suffix.map(Into::into) })
@@ -313,7 +314,11 @@ impl Place {
             match field(name) {
                 Some(Value::String(found)) if found == expected => {}
                 Some(found) => {
-                    return Err(format!("the record's {name} {} is not the path's {expected:?}", clipped(found)));
+                    return Err(format!(
+                        "the record's {name} {} is not the path's {}",
+                        clipped(found),
+                        quoted(expected)
+                    ));
                 }
                 None => return Err(format!("{name} is missing")),
             }

@@ -5,10 +5,22 @@ use std::fmt::{self, Display, Write};
 /// How many characters of a foreign text are shown.
 const SHOWN: usize = 200;
 
+/// How many characters a reason has, which may show several foreign texts.
+const REASON: usize = 1000;
+
 /// The text of something, cut to 200 characters with `...` behind them. Cost: no more than those characters' worth of
 /// memory, whatever the text's length.
 pub(crate) fn clipped(value: &(impl Display + ?Sized)) -> String {
-    let mut clip = Clip { text: String::new(), left: SHOWN };
+    cut(value, SHOWN)
+}
+
+/// A reason, cut to 1000 characters.
+pub(crate) fn reason(value: &(impl Display + ?Sized)) -> String {
+    cut(value, REASON)
+}
+
+fn cut(value: &(impl Display + ?Sized), left: usize) -> String {
+    let mut clip = Clip { text: String::new(), left };
     // The only error is the clip's own, which says that it is full.
     if write!(clip, "{value}").is_err() {
         clip.text.push_str("...");

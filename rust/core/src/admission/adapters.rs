@@ -10,6 +10,7 @@ use super::controller::Controller;
 use super::group::{Committed, Group, GroupId, State};
 use crate::HashMap;
 use crate::routing::Worker;
+use crate::text::quoted;
 
 /// Names of the adapters that apply somewhere.
 #[derive(Debug, Default)]
@@ -80,12 +81,12 @@ impl Controller {
     /// Why an adapter that applies to this set cannot be asked for; none if it can.
     pub(super) fn unprojected_reason(&self, name: &str, model: &str) -> Option<String> {
         if let Some(owner) = self.claims.owner(name) {
-            return Some(format!("the name {name:?} is held by model {owner:?}"));
+            return Some(format!("the name {} is held by model {}", quoted(name), quoted(owner)));
         }
         let projected = self.adapter_names.by_name.get(name).and_then(|adapter| adapter.projected.as_deref());
         match projected {
             Some(base) if base == model => None,
-            Some(base) => Some(format!("the name {name:?} stands for an adapter of model {base:?}")),
+            Some(base) => Some(format!("the name {} stands for an adapter of model {}", quoted(name), quoted(base))),
             None => Some("no pipeline is committed for the base model".into()),
         }
     }

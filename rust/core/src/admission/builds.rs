@@ -13,6 +13,7 @@ use crate::HashMap;
 use crate::command::{BuildSpec, BuildToken, BuildVerdict, Command};
 use crate::notice::Notice;
 use crate::routing::{Binding, Pipeline, ServingSet};
+use crate::text::quoted;
 
 impl Controller {
     /// Clauses R1, S3: the oldest cohort takes the set and is queued at the end. Without cohorts the set stays vacant.
@@ -92,7 +93,7 @@ impl Controller {
             Err(reason) => return BuildVerdict::Fenced { reason },
         };
         if let Some(collision) = self.claims.collision(&selected.card) {
-            let reason = format!("the name {:?} is held by model {:?}", collision.name, collision.owner);
+            let reason = format!("the name {} is held by model {}", quoted(&collision.name), quoted(&collision.owner));
             let Some((attempt, retry)) = self.fail(id, &reason) else { return BuildVerdict::Fenced { reason } };
             let deadline = retry.deadline;
             self.blocked.insert(retry.order, id);

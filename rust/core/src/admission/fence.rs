@@ -6,6 +6,7 @@ use super::group::GroupId;
 use crate::HashMap;
 use crate::command::BuildToken;
 use crate::identity::{MdcChecksum, SharedKey};
+use crate::text::clipped;
 
 /// Place in the queue; never used twice.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -114,7 +115,8 @@ impl Fence {
             }
             Some(running) => Err(format!(
                 "generation {generation} was issued for checksum {} of {}",
-                running.token.mdc_checksum, running.token.worker_set
+                running.token.mdc_checksum,
+                clipped(&running.token.worker_set)
             )),
             None if generation <= self.generation => Err(format!("generation {generation} was reported before")),
             None => Err(format!("generation {generation} was never issued")),

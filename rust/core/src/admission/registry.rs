@@ -12,6 +12,7 @@ use crate::card::BoundaryCard;
 use crate::identity::WorkerSetKey;
 use crate::notice::Notice;
 use crate::record::{EndpointRecord, Place, shown_key};
+use crate::text::clipped;
 
 /// All that is registered under one instance key. Exists while there is something.
 #[derive(Debug)]
@@ -98,7 +99,8 @@ impl Controller {
         let reason = if found == *worker_set {
             format!("a live instance may not change its checksum from {stored_checksum} to {refused_checksum}")
         } else {
-            format!("a live instance may not change its WorkerSet from {worker_set} to {found}")
+            let (from, to) = (clipped(&worker_set), clipped(&found));
+            format!("a live instance may not change its WorkerSet from {from} to {to}")
         };
         if self.note_refusal(path, &reason, value) {
             let key = shown_key(path).into();

@@ -193,9 +193,9 @@ impl Unfit {
             Self::OtherType => {
                 let offered = server.key.model_types.replace('|', ", ");
                 let wanted = clipped(asked.model_type.unwrap_or_default());
-                format!("{} does not offer {wanted}; it offers {offered}", server.key.endpoint)
+                format!("{} does not offer {wanted}; it offers {offered}", clipped(&server.key.endpoint))
             }
-            Self::NoCarrier(set) => format!("no routable worker of {} carries the adapter", set.endpoint),
+            Self::NoCarrier(set) => format!("no routable worker of {} carries the adapter", clipped(&set.endpoint)),
             Self::Obstacle(obstacle) => obstacle,
         }
     }

@@ -7,6 +7,7 @@ use super::hop::{Binding, Hop};
 use crate::HashMap;
 use crate::identity::{SharedKey, WorkerType};
 use crate::readiness::{ReadinessUnit, evaluate};
+use crate::text::clipped;
 
 /// The hops of one committed set: all its workers, and per adapter those that carry it.
 #[derive(Debug)]
@@ -128,11 +129,11 @@ impl NamespaceRoutes {
     pub(super) fn server_obstacle(&self, server: &ServingSet) -> Option<String> {
         let card = &server.binding().card;
         if server.hop.is_empty() {
-            Some(format!("{} has no routable worker", server.key.endpoint))
+            Some(format!("{} has no routable worker", clipped(&server.key.endpoint)))
         } else if card.enforce_disagg() && self.prefill_for(server).is_none() {
             Some(format!(
                 "{} enforces disaggregation, and its prefill hop is absent: {}",
-                server.key.endpoint,
+                clipped(&server.key.endpoint),
                 self.prefill.reason()
             ))
         } else {

@@ -10,8 +10,8 @@ use crate::HashMap;
 /// A route that somebody waits for.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Display name, alias or adapter.
-    pub name: Box<str>,
+    /// Display name, alias or adapter. None: a text that can be no name, so that the wait never ends.
+    pub name: Option<Box<str>>,
     /// As in [`super::RouteTable::route`].
     pub model_type: Option<Box<str>>,
     /// As in [`super::RouteTable::route`].
@@ -33,6 +33,7 @@ pub(super) struct Waits {
 
 #[derive(Debug)]
 struct Wait {
+    name: Box<str>,
     wanted: Wanted,
     model: Option<Arc<str>>,
 }
@@ -65,16 +66,18 @@ impl Waits {
     pub(super) fn begin(&mut self, wanted: Wanted, table: &Table) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
-        self.by_name.entry(wanted.name.clone()).or_default().insert(ticket);
-        self.by_ticket.insert(ticket, Wait { wanted, model: None });
-        self.resolve(ticket, table);
+        if let Some(name) = wanted.name.clone() {
+            self.by_name.entry(name.clone()).or_default().insert(ticket);
+            self.by_ticket.insert(ticket, Wait { name, wanted, model: None });
+            self.resolve(ticket, table);
+        }
         ticket
     }
 
     /// Give a wait up; one that has ended is none.
     pub(super) fn give_up(&mut self, ticket: u64) {
         let Some(wait) = self.by_ticket.remove(&ticket) else { return };
-        remove(&mut self.by_name, &wait.wanted.name, ticket);
+        remove(&mut self.by_name, &wait.name, ticket);
         if let Some(model) = &wait.model {
             remove(&mut self.by_model, model, ticket);
         }
@@ -97,10 +100,10 @@ impl Waits {
             candidates.extend(of_model.filter(|ticket| self.concerns(**ticket, namespace)));
         }
         for ticket in candidates {
-            let Some(Wait { wanted, .. }) = self.by_ticket.get(&ticket) else { continue };
-            match table.route(&Asked::from(wanted), 0) {
+            let Some(wait) = self.by_ticket.get(&ticket) else { continue };
+            match table.route(&wait.asked(), 0) {
                 Err(RouteError::NotReady { .. }) => {}
-                Err(RouteError::NotFound) if wanted.unknown_ok => {}
+                Err(RouteError::NotFound) if wait.wanted.unknown_ok => {}
                 Ok(_) | Err(_) => {
                     self.give_up(ticket);
                     self.ended.push(ticket);
@@ -121,7 +124,7 @@ impl Waits {
 
     fn resolve(&mut self, ticket: u64, table: &Table) {
         let Some(wait) = self.by_ticket.get_mut(&ticket) else { return };
-        let model = table.model(&wait.wanted.name).cloned();
+        let model = table.model(&wait.name).cloned();
         if wait.model != model {
             if let Some(old) = std::mem::replace(&mut wait.model, model.clone()) {
                 remove(&mut self.by_model, &old, ticket);
@@ -133,9 +136,10 @@ impl Waits {
     }
 }
 
-impl<'a> From<&'a Wanted> for Asked<'a> {
-    fn from(wanted: &'a Wanted) -> Self {
-        Self { name: &wanted.name, model_type: wanted.model_type.as_deref(), namespace: wanted.namespace.as_deref() }
+impl Wait {
+    fn asked(&self) -> Asked<'_> {
+        let Wanted { model_type, namespace, .. } = &self.wanted;
+        Asked { name: &self.name, model_type: model_type.as_deref(), namespace: namespace.as_deref() }
     }
 }
 
