@@ -64,7 +64,8 @@ class ThreadedFrontend:
         namespace: str | None = None,
     ) -> Route:
         """See `Frontend.wait_for`. Blocks the calling thread, and costs the other one nothing until it is woken."""
-        return self._frontend.wait_in_thread(Wanted(model, model_type, namespace, unknown_ok), timeout)
+        wanted = Wanted(model, model_type, namespace, unknown_ok)
+        return self._frontend._waiters.wait_in_thread(wanted, timeout)  # noqa: SLF001  # its other half
 
     def inventory(self) -> Inventory:
         """See `Frontend.inventory`."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import threading
 import time
 import weakref
 from collections.abc import AsyncGenerator
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from workerset._builds import Builds, Built, Cancelled, Failed
@@ -34,9 +31,6 @@ from workerset.errors import (
     DiscoveryError,
     DiscoveryTimeout,
     InternalError,
-    ModelNotFound,
-    NotReady,
-    RoutingError,
 )
 from workerset.observability import Subscription, log_notice
 
@@ -189,52 +183,7 @@ class Frontend:
             ControllerClosed: after `aclose`, also when that happens while waiting.
 
         """
-        wanted = Wanted(model, model_type, namespace, unknown_ok)
-        _check_timeout(timeout)
-        if not isinstance(found := self._try(wanted), RoutingError):
-            return found
-        loop = asyncio.get_running_loop()
-        end = None if timeout is None else loop.time() + timeout
-        while True:
-            woken = loop.create_future()
-            with self._waiters.joined(wanted, partial(_resolve, woken)):
-                if not isinstance(found := self._try(wanted), RoutingError):
-                    return found
-                if end is not None and loop.time() >= end:
-                    raise found
-                timer = None if end is None else loop.call_at(end, _resolve, woken)
-                try:
-                    await woken
-                finally:
-                    if timer is not None:
-                        timer.cancel()
-
-    def wait_in_thread(self, wanted: Wanted, timeout: float | None) -> Route:
-        """Do the same in the calling thread, which is blocked meanwhile; see `ThreadedFrontend.wait_for`."""
-        _check_timeout(timeout)
-        if not isinstance(found := self._try(wanted), RoutingError):
-            return found
-        end = None if timeout is None else time.monotonic() + timeout
-        while True:
-            woken = threading.Event()
-            with self._waiters.joined(wanted, woken.set):
-                if not isinstance(found := self._try(wanted), RoutingError):
-                    return found
-                left = None if end is None else end - time.monotonic()
-                if left is not None and left <= 0:
-                    raise found
-                woken.wait(None if left is None else min(left, threading.TIMEOUT_MAX))
-
-    def _try(self, wanted: Wanted) -> Route | RoutingError:
-        """The route, or why a wait for it goes on."""
-        try:
-            return self.route(wanted.model, wanted.model_type, wanted.namespace)
-        except NotReady as error:
-            return error
-        except ModelNotFound as error:
-            if not wanted.unknown_ok:
-                raise
-            return error
+        return await self._waiters.wait(Wanted(model, model_type, namespace, unknown_ok), timeout)
 
     def inventory(self) -> Inventory:
         """A picture of everything, and of what the source kept back.
@@ -431,16 +380,6 @@ class Frontend:
         self._deadline = self._controller.next_deadline
         self._rescheduled.set()
         self._waiters.wake()
-
-
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and math.isnan(timeout):
-        raise ConfigError("timeout", "nan is not a number of seconds")
-
-
-def _resolve(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)
 
 
 async def _no_pipeline(_spec: BuildSpec) -> Any:

@@ -14,8 +14,9 @@ import pytest
 from tests.discovery.records import card, endpoint_record, place, worker
 from tests.frontend.helpers import PATIENCE, Workshop, put, remove, until
 from workerset import AdmissionConfig, Frontend, ThreadedFrontend
+from workerset._waiters import Waiters, Wanted
 from workerset.discovery import MemoryDiscovery
-from workerset.errors import ControllerClosed, ModelNotFound, NotReady
+from workerset.errors import ControllerClosed, ModelNotFound, NotReady, RoutingError
 
 if TYPE_CHECKING:
     from workerset import Route
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every name that is asked for, by waiters too."""
     names: list[str] = []
-    route = Frontend.route
+    ask = Waiters._try
 
-    def spy(self: Frontend, model: str, *rest: Any) -> Route:
-        names.append(model)
-        return route(self, model, *rest)
+    def spy(self: Waiters, wanted: Wanted) -> Route | RoutingError:
+        names.append(wanted.model)
+        return ask(self, wanted)
 
-    monkeypatch.setattr(Frontend, "route", spy)
+    monkeypatch.setattr(Waiters, "_try", spy)
     return names
 
 

@@ -109,8 +109,9 @@ impl Controller {
                 let hop = committed.serving.adapter_hop(name);
                 let was_empty = hop.is_empty();
                 hop.update(present, &absent);
-                if was_empty && !hop.is_empty() {
-                    self.call.changes.carried.insert(name.into());
+                let change = isize::from(was_empty) - isize::from(hop.is_empty());
+                if change != 0 {
+                    *self.call.changes.carried.entry(name.into()).or_insert(0) += change;
                 }
             }
         }

@@ -26,6 +26,9 @@ impl Controller {
         self.publish_adapters();
         self.publish_names();
         self.publish_namespaces();
+        for adapter in retiring.iter().flat_map(|serving| serving.carried_adapters()) {
+            *self.call.changes.carried.entry(adapter).or_insert(0) -= 1;
+        }
         let call = std::mem::take(&mut self.call);
         self.routes.publish(call.changes);
         for serving in retiring {

@@ -1,6 +1,6 @@
 //! The table that requests are routed by. A controller changes it once per call; readers hold it for one look-up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -60,8 +60,8 @@ pub(crate) struct Changes {
     pub(crate) adapters: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(crate) known: BTreeMap<Box<str>, bool>,
     pub(crate) namespaces: Vec<(String, String, Option<NamespaceRoutes>)>,
-    /// Adapters that found their first routable carrier in some set.
-    pub(crate) carried: BTreeSet<Box<str>>,
+    /// In how many sets more, or less, an adapter has a routable carrier.
+    pub(crate) carried: BTreeMap<Box<str>, isize>,
 }
 
 impl Changes {

@@ -26,6 +26,8 @@ pub(super) struct Table {
     names: HashMap<Box<str>, Arc<str>>,
     /// Projected adapters, to the base model.
     adapters: HashMap<Box<str>, Arc<str>>,
+    /// Adapters with a routable carrier, and in how many sets.
+    carried: HashMap<Box<str>, usize>,
     /// Names that are not unknown, committed or not.
     known: BTreeSet<Box<str>>,
     models: HashMap<Box<str>, ModelRoutes>,
@@ -90,6 +92,14 @@ impl Table {
                 self.known.remove(&name)
             };
         }
+        for (name, change) in changes.carried {
+            let sets = self.carried.get(&name).copied().unwrap_or(0).saturating_add_signed(change);
+            if sets == 0 {
+                self.carried.remove(&name);
+            } else {
+                self.carried.insert(name, sets);
+            }
+        }
         for (model, namespace, routes) in changes.namespaces {
             let of_model = self.models.entry(model.as_str().into()).or_default();
             of_model.put(namespace, routes);
@@ -104,14 +114,17 @@ impl Table {
         self.names.get(name).or_else(|| self.adapters.get(name))
     }
 
-    /// Cost: O(namespaces of the model that can serve); that of a failure does not depend on any size, but for an
-    /// adapter that nobody routable carries.
+    /// Cost: O(namespaces of the model that can serve). That of a failure does not depend on any size, unless an adapter
+    /// has routable carriers, and nowhere all that a request needs.
     pub(super) fn route(&self, asked: &Asked<'_>, random: u64) -> Result<Route, RouteError> {
         if self.closed {
             return Err(RouteError::Closed);
         }
         let Some(model) = self.model(asked.name) else { return Err(self.unroutable(asked.name)) };
         let adapter = self.adapter(asked.name);
+        if adapter.is_some_and(|adapter| !self.carried.contains_key(adapter)) {
+            return Err(RouteError::NotReady { model: model.to_string() });
+        }
         let mut candidates: Vec<(usize, Route)> = Vec::new();
         for routes in self.models.get(&**model).into_iter().flat_map(|routes| routes.open(asked)) {
             for server in &routes.servers {

@@ -39,6 +39,12 @@ impl ServingSet {
         Arc::clone(carriers.entry(adapter.into()).or_insert_with(|| Hop::new(Arc::clone(self.binding()))))
     }
 
+    /// The adapters that a routable worker carries.
+    pub(crate) fn carried_adapters(&self) -> Vec<Box<str>> {
+        let carriers = self.carriers.read().unwrap_or_else(PoisonError::into_inner);
+        carriers.iter().filter(|(_, hop)| !hop.is_empty()).map(|(name, _)| name.clone()).collect()
+    }
+
     /// End the admission channel: no hop of this set yields an id from here on (clauses S2, S5).
     pub(crate) fn retire(&self) {
         self.binding().retire();

@@ -51,7 +51,7 @@ impl Touched {
         let Changes { observed, closed: _, names, adapters, known, namespaces, carried } = changes;
         Self {
             everything: *observed,
-            names: names.keys().chain(adapters.keys()).chain(known.keys()).chain(carried).cloned().collect(),
+            names: names.keys().chain(adapters.keys()).chain(known.keys()).chain(carried.keys()).cloned().collect(),
             namespaces: namespaces.iter().map(|(model, namespace, _)| (model.clone(), namespace.clone())).collect(),
         }
     }
