@@ -129,7 +129,7 @@ __all__ = [
 __version__: str
 
 def _duration(seconds: float, /) -> str:
-    """A duration for people: ``1.0 s``, ``12 s``, ``5 min``, ``3.5 h``."""
+    """A duration for people: ``1.0 s``, ``12 s``, ``5 min``, ``3.5 h``, ``2.5 days``."""
 
 build_profile: Literal["release", "debug"]
 """How the native code was built. Timings of a debug build mean nothing."""

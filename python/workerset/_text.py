@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 duration = _duration
-"""Seconds as people read them: `1.0 s`, `12 s`, `5 min`, `3.5 h`."""
+"""Seconds as people read them: `1.0 s`, `12 s`, `5 min`, `3.5 h`, `2.5 days`."""
 
 SHOWN = 200
 """Characters that are shown of a name that others wrote."""

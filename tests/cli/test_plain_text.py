@@ -54,18 +54,17 @@ def check_result(result: Result) -> None:
 def fill(backend: FileBackend, name: str, place_name: str) -> None:
     """A store in which everything that a worker may choose is hostile."""
     namespace = place_name[:40]
-    lora = card(f"lora {name}", lora={"name": "x"})
-    records = worker(1, card(name, aliases=[f"alias {name}"], source_path=name), namespace=namespace)
-    records |= worker(2, card(name, block_size=32, user_data=name), namespace=namespace)
+    lora = card(f"lora {name}", slug="s", lora={"name": "x"})
+    records = worker(1, card(name, slug="s", aliases=[f"alias {name}"], source_path=name), namespace=namespace)
+    records |= worker(2, card(name, slug="s", block_size=32, user_data=name), namespace=namespace)
     record = worker(1, lora, namespace=namespace)[f"v1/mdc/{place(1, namespace)}"]
     records[f"v1/mdc/{place(1, namespace)}/x"] = record[:-1] + b',"model_suffix":"x"}'
     records[f"v1/mdc/{place(3, namespace)}"] = compact({"type": name})
     records[f"v1/instances/{place(4, namespace)}"] = compact({"type": "Endpoint"})
     endpoint = json.loads(worker(5, namespace=namespace)[f"v1/instances/{place(5, namespace)}"])
     records[f"v1/instances/{place(5, namespace)}"] = compact(endpoint | {"transport": {name: "x"}})
-    records |= {
-        f"v1/mdc/{place(5, namespace)}": worker(5, card(name), namespace=namespace)[f"v1/mdc/{place(5, namespace)}"]
-    }
+    key = f"v1/mdc/{place(5, namespace)}"
+    records[key] = worker(5, card(name, slug="s"), namespace=namespace)[key]
     for path, value in records.items():
         backend.put(path, value)
 
@@ -86,6 +85,7 @@ def test_looks_at_a_store(name: str, place_name: str, tmp_path_factory: pytest.T
         ):
             result = run(command[0], "--discovery", url(backend), "--output", output, *command[1:])
             check_result(result)
+            assert command != ["status"] or output == "json" or plain(name) in result.stdout, "it is shown, escaped"
             assert output == "text" or not result.stdout or json.loads(result.stdout)
 
 
@@ -95,17 +95,20 @@ def test_reads_files(name: str, tmp_path_factory: pytest.TempPathFactory) -> Non
     folder = tmp_path_factory.mktemp("files")
     file = folder / re.sub(r"[/\0]", "_", name)[:40]
     try:
-        file.write_bytes(compact(card(name)))
+        file.write_bytes(compact(card(name, slug="s")))
     except OSError:  # `.` and `..`
         return
     other = folder / "other card"
-    other.write_bytes(compact(card(name, block_size=32, aliases=[name])))
+    other.write_bytes(compact(card(name, slug="s", block_size=32, aliases=[name])))
     bad = folder / "bad card"
     bad.write_bytes(compact(card(name) | {name: 1, "model_type": name, "worker_type": name}))
     events = [
         {"op": "apply", "path": f"v1/mdc/{place(1, name)}", "value": {"type": name}, "at": 1},
         {"op": "reset", "prefix": name, "as_of": 1, "entries": []},
-        *({"op": "apply", "path": path, "value": json.loads(value)} for path, value in worker(1, card(name)).items()),
+        *(
+            {"op": "apply", "path": path, "value": json.loads(value)}
+            for path, value in worker(1, card(name, slug="s")).items()
+        ),
         {"op": "build", "generation": 1, "outcome": "fail", "reason": name},
         {"op": name},
     ]

@@ -96,12 +96,12 @@ def test_s1_an_incumbents_card_lingers_and_others_wait_behind_it() -> None:
     world.serving(join(1), join(2, B), join(3, B), join(4, C))
     world.apply(Delete("v1/instances/ns/c/e/1"))
     assert reasons(world)[0] == (
-        "ns/c/e has 1 admitted worker with a card, and no endpoint record of any; 3 workers wait behind that"
+        "ns/c/e has 1 admitted worker with a card, and no usable endpoint record; 3 workers wait behind that"
     )
     world.apply(leave(2), leave(3))
     assert reasons(world)[0].endswith("; 1 worker waits behind that")
     world.apply(leave(4), base(5))
-    assert reasons(world)[0] == "ns/c/e has 2 admitted workers with a card, and no endpoint record of any"
+    assert reasons(world)[0] == "ns/c/e has 2 admitted workers with a card, and no usable endpoint record"
 
 
 def test_s2_a_succession_runs() -> None:
@@ -142,7 +142,9 @@ def test_l2_an_adapter_is_carried_by_those_who_do_not_serve() -> None:
     assert reasons(world, "other") == ("the adapter is carried by 1 rejected worker",)
     assert reasons(world, "alone") == ("the adapter is carried by 1 worker that published no card",)
     world.apply(Delete("v1/instances/ns/c/e/1"))
-    assert reasons(world, "lora")[0].startswith("ns/c/e has 1 admitted worker with a card, and no endpoint record")
+    assert reasons(world, "lora")[0].startswith(
+        "ns/c/e has 1 admitted worker with a card, and no usable endpoint record"
+    )
 
 
 def test_what_a_request_asked_for_narrows_the_reasons() -> None:

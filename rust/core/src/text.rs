@@ -38,13 +38,14 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A duration for people: `1.0 s`, `12 s`, `5 min`, `3.5 h`. What is not positive is no time.
+/// A duration for people: `1.0 s`, `12 s`, `5 min`, `3.5 h`, `2.5 days`. What is not positive is no time.
 pub fn duration(seconds: f64) -> String {
     match seconds.max(0.0) {
         seconds if seconds < 9.95 => format!("{seconds:.1} s"),
         seconds if seconds < 119.5 => format!("{seconds:.0} s"),
         seconds if seconds < 7170.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.1} h", seconds / 3600.0),
+        seconds if seconds < 172_800.0 => format!("{:.1} h", seconds / 3600.0),
+        seconds => format!("{:.1} days", seconds / 86_400.0),
     }
 }
 
@@ -82,11 +83,12 @@ mod tests {
             [count(0, "worker"), count(1, "worker"), count(2, "worker")],
             ["0 workers", "1 worker", "2 workers"]
         );
-        let seconds = [-1.0, 0.0, 0.04, 1.0, 9.94, 9.96, 12.3, 119.4, 119.6, 600.0, 7169.0, 7200.0, 90_000.0];
+        let seconds =
+            [-1.0, 0.0, 0.04, 1.0, 9.94, 9.96, 12.3, 119.4, 119.6, 600.0, 7169.0, 7200.0, 90_000.0, 216_000.0];
         let texts = seconds.map(duration);
         let expected = [
             "0.0 s", "0.0 s", "0.0 s", "1.0 s", "9.9 s", "10 s", "12 s", "119 s", "2 min", "10 min", "119 min",
-            "2.0 h", "25.0 h",
+            "2.0 h", "25.0 h", "2.5 days",
         ];
         assert_eq!(texts, expected);
     }

@@ -184,7 +184,7 @@ impl fmt::Display for Told<'_> {
             }
             Reason::EndpointMissing { admitted, waiting } => {
                 let admitted = count(*admitted, "admitted worker");
-                write!(f, "{set} has {admitted} with a card, and no endpoint record of any")?;
+                write!(f, "{set} has {admitted} with a card, and no usable endpoint record")?;
                 match waiting {
                     0 => Ok(()),
                     1 => write!(f, "; 1 worker waits behind that"),
