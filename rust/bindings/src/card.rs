@@ -16,7 +16,7 @@ use crate::convert::{Field, Items, Json, Role};
 use crate::error::{self, guarded};
 use crate::json;
 use crate::record::record;
-use crate::text::{Text, encoded};
+use crate::text::{encoded, shown};
 
 /// A decoded card of one release.
 #[pyclass(module = "workerset._native", frozen, eq, hash)]
@@ -371,8 +371,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for CardProfile {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name: Text<'_, '_> = object.extract()?;
-        ProfileName::parse("profile", &name.shown()?).map(|ProfileName(profile)| Self(profile))
+        let name = object.cast::<PyString>()?;
+        ProfileName::parse("profile", &shown(&name)?).map(|ProfileName(profile)| Self(profile))
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyFrozenSet, PySet};
+use pyo3::types::{PyFrozenSet, PySet, PyString};
 use workerset_core::card::{RouterMode, is_tokenizer_backend};
 use workerset_core::{NamespaceFilter, Profile, RouterPolicyFiles};
 
@@ -13,7 +13,7 @@ use crate::convert::{Field, Seconds, abridged};
 use crate::error;
 use crate::identity::Filter;
 use crate::record::record;
-use crate::text::Text;
+use crate::text::shown;
 
 record! {
     /// Everything that a controller is told when it is made.
@@ -108,8 +108,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ProfileName {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name: Text<'_, '_> = object.extract()?;
-        Self::parse("checksum_profile", &name.shown()?)
+        Self::parse("checksum_profile", &shown(&*object.cast::<PyString>()?)?)
     }
 }
 
@@ -137,8 +136,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PolicyFiles {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(word) = object.extract::<Text<'_, '_>>() {
-            return match &*word.shown()? {
+        if let Ok(word) = object.cast::<PyString>() {
+            return match &*shown(&word)? {
                 "refuse" => Ok(Self(RouterPolicyFiles::Refuse)),
                 "accept" => Ok(Self(RouterPolicyFiles::Accept)),
                 other => Err(error::config(
@@ -190,8 +189,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Mode {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name: Text<'_, '_> = object.extract()?;
-        let name = name.shown()?;
+        let name = object.cast::<PyString>()?;
+        let name = shown(&name)?;
         RouterMode::from_name(&name)
             .map(Self)
             .ok_or_else(|| error::config("default_router_mode", format!("{:?} is no router mode", abridged(&name))))

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use workerset_core::routing::{RouteError, RouteTable, Wanted};
 use workerset_core::{Controller, Decoder, Output, SourceState};
 
@@ -24,7 +24,7 @@ use crate::notice::notice;
 use crate::pipeline::{self, DeferredDrops};
 use crate::random::random;
 use crate::routing::Route;
-use crate::text::Text;
+use crate::text::{part, shown};
 use crate::verdict::verdict;
 
 /// Decides who is admitted.
@@ -103,10 +103,10 @@ impl AdmissionController {
         &self,
         py: Python<'py>,
         token: Ref<BuildToken>,
-        reason: Text<'_, '_>,
+        reason: &Bound<'_, PyString>,
         now: Now,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (token, reason) = (token.to_core(), reason.shown()?);
+        let (token, reason) = (token.to_core(), shown(reason)?);
         self.report(py, |core| core.build_failed(&token, &reason, now.0))
     }
 
@@ -171,18 +171,18 @@ impl AdmissionController {
     #[pyo3(signature = (model, model_type = None, namespace = None))]
     fn route(
         slf: &Bound<'_, Self>,
-        model: Text<'_, '_>,
-        model_type: Option<Text<'_, '_>>,
-        namespace: Option<Text<'_, '_>>,
+        model: &Bound<'_, PyString>,
+        model_type: Option<&Bound<'_, PyString>>,
+        namespace: Option<&Bound<'_, PyString>>,
     ) -> PyResult<Route> {
         let controller = slf.get();
         controller.entry(slf.py(), || {
-            let Some(name) = model.valid else { return Err(error::model_not_found(&model)) };
-            let model_type = model_type.as_ref().map(Text::part).transpose()?;
-            let namespace = namespace.as_ref().map(Text::part).transpose()?;
+            let Ok(name) = model.to_str() else { return Err(error::model_not_found(model)) };
+            let model_type = model_type.map(part).transpose()?;
+            let namespace = namespace.map(part).transpose()?;
             let (model_type, namespace) = (model_type.as_deref(), namespace.as_deref());
             controller.routes.route(name, model_type, namespace, random()).map(Route).map_err(|failed| match failed {
-                RouteError::NotFound => error::model_not_found(&model),
+                RouteError::NotFound => error::model_not_found(model),
                 RouteError::NotReady { model: stands_for } => {
                     let asked = Asked::new(slf.clone().unbind(), name, stands_for.clone(), model_type, namespace);
                     error::not_ready(stands_for, asked)
@@ -232,16 +232,16 @@ impl AdmissionController {
     fn _begin_wait(
         &self,
         py: Python<'_>,
-        model: Text<'_, '_>,
-        model_type: Option<Text<'_, '_>>,
-        namespace: Option<Text<'_, '_>>,
+        model: &Bound<'_, PyString>,
+        model_type: Option<&Bound<'_, PyString>>,
+        namespace: Option<&Bound<'_, PyString>>,
         unknown_ok: bool,
     ) -> PyResult<u64> {
         self.entry(py, || {
             let wanted = Wanted {
-                name: model.valid.map(Into::into),
-                model_type: model_type.as_ref().map(Text::part).transpose()?.map(Into::into),
-                namespace: namespace.as_ref().map(Text::part).transpose()?.map(Into::into),
+                name: model.to_str().ok().map(Into::into),
+                model_type: model_type.map(part).transpose()?.map(Into::into),
+                namespace: namespace.map(part).transpose()?.map(Into::into),
                 unknown_ok,
             };
             Ok(self.routes.begin_wait(wanted))
@@ -355,8 +355,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let name: Text<'_, '_> = object.extract()?;
-        let name = &*name.shown()?;
+        let name = object.cast::<PyString>()?;
+        let name = &*shown(&name)?;
         [SourceState::Live, SourceState::Lost, SourceState::Ended]
             .into_iter()
             .find(|state| state.as_str() == name)

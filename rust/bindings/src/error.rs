@@ -4,10 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::asked::Asked;
-use crate::text::Text;
 
 /// The exceptions, looked up when the first of them is raised.
 mod exceptions {
@@ -57,8 +56,8 @@ pub(crate) fn abandoned(reason: &str) -> PyErr {
     exceptions::ControllerClosed::new_err(reason.to_owned())
 }
 
-pub(crate) fn model_not_found(model: &Text<'_, '_>) -> PyErr {
-    exceptions::ModelNotFound::new_err(model.object.to_owned().unbind())
+pub(crate) fn model_not_found(model: &Bound<'_, PyString>) -> PyErr {
+    exceptions::ModelNotFound::new_err(model.clone().unbind())
 }
 
 /// `asked`: tells the reasons and the worker sets when the exception's attributes are read.

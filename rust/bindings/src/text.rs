@@ -7,37 +7,14 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// A text argument.
-pub(crate) struct Text<'a, 'py> {
-    pub(crate) object: Borrowed<'a, 'py, PyString>,
-    /// None: it cannot be encoded.
-    pub(crate) valid: Option<&'a str>,
+/// For people: what cannot be encoded is escaped.
+pub(crate) fn shown<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    text.to_str().map(Cow::Borrowed).or_else(|_| escaped(text).map(Cow::Owned))
 }
 
-impl Text<'_, '_> {
-    /// For people: what cannot be encoded is escaped.
-    pub(crate) fn shown(&self) -> PyResult<Cow<'_, str>> {
-        match self.valid {
-            Some(text) => Ok(Cow::Borrowed(text)),
-            None => escaped(&self.object).map(Cow::Owned),
-        }
-    }
-
-    /// To look up a namespace or a model type, none of which holds a slash.
-    pub(crate) fn part(&self) -> PyResult<Cow<'_, str>> {
-        match self.valid {
-            Some(text) => Ok(Cow::Borrowed(text)),
-            None => Ok(Cow::Owned(format!("/{}", escaped(&self.object)?))),
-        }
-    }
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a, 'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Self { object: object.cast::<PyString>()?, valid: object.extract().ok() })
-    }
+/// To look up a namespace or a model type, none of which holds a slash.
+pub(crate) fn part<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    text.to_str().map(Cow::Borrowed).or_else(|_| Ok(Cow::Owned(format!("/{}", escaped(text)?))))
 }
 
 /// The text in UTF-8; a lone surrogate comes out as what no decoder takes.

@@ -45,8 +45,7 @@ impl Controller {
         let incumbent = group.cohorts.incumbent()?;
         let mut admitted: Vec<u64> = incumbent.members.iter().map(|member| member.0).collect();
         admitted.sort_unstable();
-        let transports = self.transports(group, incumbent);
-        let (adapters, unprojected) = self.adapter_entries(group, incumbent);
+        let Carried { transports, adapters, unprojected } = self.carried(group, incumbent);
         let rejected = group.cohorts.rejected().map(|(_, cohort)| RejectedEntry {
             cohort: cohort_entry(group, cohort),
             differs: differing_fields(&incumbent.card, &cohort.card),
@@ -85,22 +84,13 @@ impl Controller {
         })
     }
 
-    /// What kinds of transport the cohort's endpoint records name.
-    fn transports(&self, group: &Group, incumbent: &Cohort) -> Vec<String> {
-        let mut kinds = BTreeSet::new();
-        for member in &incumbent.members {
-            let worker = self.workers.get(&*group.key.endpoint.instance_key(member.0));
-            kinds.extend(worker.and_then(|worker| worker.endpoint.as_ref()).map(|endpoint| endpoint.kind.as_str()));
-        }
-        kinds.into_iter().map(Into::into).collect()
-    }
-
-    /// The adapters that apply to the set, and those of them that cannot be asked for.
-    fn adapter_entries(&self, group: &Group, incumbent: &Cohort) -> (Vec<String>, Vec<RefusedEntry>) {
+    fn carried(&self, group: &Group, incumbent: &Cohort) -> Carried {
         let (mut adapters, mut unprojected) = (Vec::new(), Vec::new());
+        let mut kinds: BTreeSet<&str> = BTreeSet::new();
         for member in &incumbent.members {
             let instance = group.key.endpoint.instance_key(member.0);
             let Some(worker) = self.workers.get(&*instance) else { continue };
+            kinds.extend(worker.endpoint.as_ref().map(|endpoint| endpoint.kind.as_str()));
             for (suffix, adapter) in &worker.adapters {
                 let key = format!("{instance}/{suffix}");
                 let name = adapter.card.card().display_name();
@@ -114,7 +104,7 @@ impl Controller {
         }
         adapters.sort_unstable();
         unprojected.sort_by(|a, b| a.key.cmp(&b.key));
-        (adapters, unprojected)
+        Carried { transports: kinds.into_iter().map(Into::into).collect(), adapters, unprojected }
     }
 
     fn hop_entries(&self, group: &Group) -> BTreeMap<&'static str, HopEntry> {
@@ -130,6 +120,16 @@ impl Controller {
             ("encode", entry(routes.map_or(&absent, |routes| &routes.encode))),
         ])
     }
+}
+
+/// What the admitted workers of a set bring.
+struct Carried {
+    /// The kinds of transport that their endpoint records name.
+    transports: Vec<String>,
+    /// The adapters that apply to the set.
+    adapters: Vec<String>,
+    /// Those of them that cannot be asked for.
+    unprojected: Vec<RefusedEntry>,
 }
 
 fn cohort_entry(group: &Group, cohort: &Cohort) -> CohortEntry {

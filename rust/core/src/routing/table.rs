@@ -69,14 +69,6 @@ impl ModelRoutes {
             None => {}
         }
     }
-
-    /// The open namespaces that a request may go to.
-    fn open<'a>(&'a self, asked: &Asked<'a>) -> impl Iterator<Item = &'a NamespaceRoutes> {
-        let is_offered = asked.model_type.is_none_or(|wanted| self.offered.contains_key(wanted));
-        let one = asked.namespace.map(|wanted| self.open.get(wanted));
-        let all = if one.is_none() && is_offered { Some(self.open.values()) } else { None };
-        one.flatten().filter(|_| is_offered).into_iter().chain(all.into_iter().flatten())
-    }
 }
 
 impl Table {
@@ -111,7 +103,13 @@ impl Table {
 
     /// The model that a name stands for now; none while nothing is committed for it.
     pub(super) fn model(&self, name: &str) -> Option<&Arc<str>> {
-        self.names.get(name).or_else(|| self.adapters.get(name))
+        self.resolve(name).map(|(model, _)| model)
+    }
+
+    /// The same, and the name if it is an adapter's.
+    fn resolve<'a>(&self, name: &'a str) -> Option<(&Arc<str>, Option<&'a str>)> {
+        let model = self.names.get(name).map(|model| (model, None));
+        model.or_else(|| self.adapters.get(name).map(|model| (model, Some(name))))
     }
 
     /// Cost: O(namespaces of the model that can serve). That of a failure does not depend on any size, unless an adapter
@@ -120,18 +118,23 @@ impl Table {
         if self.closed {
             return Err(RouteError::Closed);
         }
-        let Some(model) = self.model(asked.name) else { return Err(self.unroutable(asked.name)) };
-        let adapter = self.adapter(asked.name);
+        let Some((model, adapter)) = self.resolve(asked.name) else { return Err(self.unroutable(asked.name)) };
         if adapter.is_some_and(|adapter| !self.carried.contains_key(adapter)) {
             return Err(RouteError::NotReady { model: model.to_string() });
         }
         let mut candidates: Vec<(usize, Route)> = Vec::new();
-        for routes in self.models.get(&**model).into_iter().flat_map(|routes| routes.open(asked)) {
+        let mut consider = |routes: &NamespaceRoutes| {
             for server in &routes.servers {
                 if let Ok(route) = candidate(model, routes, server, asked.model_type, adapter) {
                     candidates.push((route.decode.len(), route));
                 }
             }
+        };
+        match (self.models.get(&**model), asked.namespace) {
+            (Some(of_model), _) if asked.model_type.is_some_and(|wanted| !of_model.offered.contains_key(wanted)) => {}
+            (Some(of_model), Some(namespace)) => of_model.open.get(namespace).into_iter().for_each(consider),
+            (Some(of_model), None) => of_model.open.values().for_each(&mut consider),
+            (None, _) => {}
         }
         draw(candidates, random).ok_or_else(|| RouteError::NotReady { model: model.to_string() })
     }
@@ -139,7 +142,7 @@ impl Table {
     /// What is in the way of the model's committed sets, one sentence each; nothing if there is a route. Cost: O(sets of
     /// the model).
     pub(super) fn obstacles(&self, model: &str, asked: &Asked<'_>) -> Vec<String> {
-        let adapter = self.adapter(asked.name);
+        let adapter = self.resolve(asked.name).and_then(|(_, adapter)| adapter);
         let mut reasons = Vec::new();
         let routes = self.models.get(model);
         let all = routes.into_iter().flat_map(|routes| routes.open.iter().chain(&routes.shut));
@@ -171,11 +174,6 @@ impl Table {
         let is_ready = |model: &Arc<str>| self.models.get(&**model).is_some_and(|routes| !routes.open.is_empty());
         let names = self.names.iter().chain(&self.adapters).filter(|(_, model)| is_ready(model));
         names.map(|(name, _)| &**name).collect()
-    }
-
-    /// The name, if it is an adapter's.
-    fn adapter<'a>(&self, name: &'a str) -> Option<&'a str> {
-        (!self.names.contains_key(name)).then_some(name)
     }
 
     /// Clause Y6: before the first snapshot nothing is unknown, only not ready.
