@@ -87,13 +87,27 @@ def _traceback(error: BaseException) -> str:
     """The traceback. Line breaks in the texts of exceptions are escaped, those of its own form are not."""
     lines: list[str] = []
     try:
-        parts = traceback.format_exception(type(error), error, error.__traceback__)
+        whole = traceback.TracebackException.from_exception(error)
+        _join_notes(whole)
+        parts = list(whole.format())
     except Exception:  # noqa: BLE001  # attributes of the error itself may raise
         return f"(no traceback of {said(error)} can be made)"
     for part in parts:
-        is_frame = part.startswith('  File "') or part.lstrip().startswith(("|", "+"))  # a frame, or part of a group
-        lines += part.strip("\n").split("\n") if is_frame else [part.strip("\n")]
+        text = part.strip("\n")
+        rows = text.split("\n")
+        # Frames and groups are indented throughout; what an exception says of itself begins at the margin.
+        lines += rows if all(row.startswith(" ") for row in rows) else [text]
     return "\n".join(map(plain, lines))
+
+
+def _join_notes(one: Any) -> None:
+    """Keep every note of an exception, its causes and its members on one line: it would be written line by line."""
+    notes = getattr(one, "__notes__", None)
+    if isinstance(notes, list | tuple):
+        one.__notes__ = [plain(str(note)) for note in notes]
+    for other in (one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())):
+        if other is not None:
+            _join_notes(other)
 
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")  # an address, a size, a time: it differs where the failure does not

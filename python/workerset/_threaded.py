@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, final
 
 from workerset._log import Log
@@ -74,7 +75,8 @@ class ThreadedFrontend:
     def close(self) -> None:
         """Close the frontend and end the thread. Repeating it is harmless."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
+            with suppress(RuntimeError):  # the loop has ended by itself, and the thread is about to
+                self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
 
 

@@ -194,6 +194,7 @@ def test_a_log_line_and_its_traceback_are_plain(caplog: pytest.LogCaptureFixture
         int(HOSTILE)
     except ValueError as error:
         error.args = (HOSTILE,)
+        setattr(error, "__notes__", ["  | a note\nINJECTED"])  # noqa: B010  # newer Pythons show it
         log.write(logging.WARNING, "it failed: %s", HOSTILE, error=error)
     (record,) = caplog.records
     assert record.exc_info is not None and record.exc_info[0] is ValueError, "handlers get the error itself"

@@ -61,6 +61,13 @@ def test_closing_ends_the_thread_and_what_waits(backend: FileBackend) -> None:
         frontend.route("m")
 
 
+def test_closing_beside_a_loop_that_has_ended_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    frontend = Frontend.run_in_thread(MemoryDiscovery())
+    frontend.close()
+    monkeypatch.setattr(frontend._thread, "is_alive", lambda: True)  # it is at its end, and not quite over
+    frontend.close()
+
+
 def test_a_frontend_that_cannot_start_says_so_here() -> None:
     source = MemoryDiscovery()
     source.drop_connection()
