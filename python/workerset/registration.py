@@ -248,7 +248,9 @@ class RegisteredWorker:
         self._published = False
         await self._writer.withdraw()
         new = await self._writer.identity()
-        endpoint = self._place.endpoint_record(new, self._transport_of(new), self._more)
+        transport = self._transport_of(new)
+        check_endpoint(self._place, self._card.profile, transport, self._more)  # a function may give another each time
+        endpoint = self._place.endpoint_record(new, transport, self._more)
         await self._writer.create(f"v1/instances/{self._place.key(new)}", endpoint)
         await self._writer.create(*self._card_record(new, self._card))
         for suffix, adapter in self._adapters.items():

@@ -167,6 +167,12 @@ async def test_wrong_arguments_publish_nothing(tmp_path: Path, options: dict[str
     assert files(tmp_path) == []
 
 
+async def test_a_function_that_makes_no_transport_of_the_real_id_publishes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match='transport tcp is "", not an address'):
+        await worker(tmp_path.as_uri(), transport=lambda number: {"tcp": "h:1" if number == 1 else ""}).__aenter__()
+    assert files(tmp_path) == []
+
+
 async def test_other_backends_are_refused() -> None:
     with pytest.raises(ConfigError, match="available: memory:, file:"):
         await worker("etcd://h:2379").__aenter__()
